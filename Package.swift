@@ -1,0 +1,123 @@
+// swift-tools-version: 6.2
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import PackageDescription
+
+/// Settings of every Swift target: the language as it will be, and no warning let through on our own machines.
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+    + (Context.environment["CACHE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+    + (Context.environment["CACHE_INTERNAL_CHECKS"] == nil ? [] : [.define("CACHE_INTERNAL_CHECKS")])
+
+let package = Package(
+    name: "swift-memory-cache",
+    products: [
+        .library(name: "MemoryCaching", targets: ["MemoryCaching"]),
+        .library(name: "FoundationCaching", targets: ["FoundationCaching"]),
+        .library(name: "PurgeableMemory", targets: ["PurgeableMemory"]),
+        .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
+        .library(name: "CacheSimulation", targets: ["CacheSimulation"]),
+        .executable(name: "cache-demo", targets: ["cache-demo"]),
+        .executable(name: "cache-sim", targets: ["cache-sim"]),
+    ],
+    dependencies: [
+        // Of the two executables alone: a consumer of the libraries fetches neither.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.0"),
+    ],
+    targets: [
+        // The product, from the ground up: every arrow points down this list.
+        .target(name: "CMemoryShims"),
+        .target(name: "MemoryPressure", dependencies: ["CMemoryShims"], swiftSettings: settings),
+        .target(name: "PurgeableMemory", dependencies: ["CMemoryShims"], swiftSettings: settings),
+        .target(
+            name: "MemoryCaching",
+            dependencies: ["PurgeableMemory", "MemoryPressure", "CMemoryShims"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FoundationCaching",
+            dependencies: ["MemoryCaching", "PurgeableMemory"],
+            swiftSettings: settings
+        ),
+
+        // Tools over the product.
+        .target(name: "CacheSimulation", dependencies: ["MemoryCaching"], swiftSettings: settings),
+        .executableTarget(
+            name: "cache-sim",
+            dependencies: ["CacheSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "cache-demo",
+            dependencies: [
+                "MemoryCaching", "FoundationCaching", "CacheSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests: one target per library, the concurrency stress apart so that ThreadSanitizer can run it alone.
+        .target(
+            name: "_CacheTestSupport",
+            dependencies: ["MemoryCaching", "CMemoryShims"],
+            path: "Tests/_CacheTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MemoryPressureTests",
+            dependencies: ["MemoryPressure", "CMemoryShims", "_CacheTestSupport"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PurgeableMemoryTests",
+            dependencies: ["PurgeableMemory", "CMemoryShims", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MemoryCachingTests",
+            dependencies: ["MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FoundationCachingTests",
+            dependencies: ["FoundationCaching", "MemoryCaching", "PurgeableMemory", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CacheSimulationTests",
+            dependencies: ["CacheSimulation", "MemoryCaching", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CacheDemoTests",
+            dependencies: ["cache-demo", "cache-sim"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ConcurrencyTests",
+            dependencies: [
+                "MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LinkageTests",
+            dependencies: ["MemoryCaching", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu11
+)

@@ -1,0 +1,22 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef C_MEMORY_SHIMS_ALLOCATOR_H
+#define C_MEMORY_SHIMS_ALLOCATOR_H
+
+#include <stddef.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+/// Asks the allocator to give free memory back to the system; 1 if any was given back. Musl has no such call: 0.
+static inline int cms_malloc_trim(size_t keep) { return malloc_trim(keep); }
+static inline size_t cms_malloc_usable_size(const void *p) { return malloc_usable_size((void *)p); }
+#else
+static inline int cms_malloc_trim(size_t keep) { (void)keep; return 0; }
+static inline size_t cms_malloc_usable_size(const void *p) { (void)p; return 0; }
+#endif
+
+#endif

@@ -112,9 +112,16 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "linkage-probe",
+            dependencies: ["MemoryCaching"],
+            path: "Tests/LinkageTests/Probe",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "LinkageTests",
-            dependencies: ["MemoryCaching", "_CacheTestSupport"],
+            dependencies: ["linkage-probe"],
+            exclude: ["Probe"],
             swiftSettings: settings
         ),
     ],

@@ -18,6 +18,12 @@ let settings: [SwiftSetting] =
     + (Context.environment["CACHE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
     + (Context.environment["CACHE_INTERNAL_CHECKS"] == nil ? [] : [.define("CACHE_INTERNAL_CHECKS")])
 
+/// Whether somebody else's package uses this one: SwiftPM and Xcode keep what they fetch in a folder `checkouts`.
+///
+/// The tools need packages that the libraries do not. SwiftPM fetches every dependency of a package, also those of
+/// targets that nobody asked for; so a consumer is shown the libraries alone, and fetches nothing else.
+let isDependency = Context.packageDirectory.split(separator: "/").contains("checkouts")
+
 let package = Package(
     name: "swift-memory-cache",
     products: [
@@ -26,14 +32,8 @@ let package = Package(
         .library(name: "PurgeableMemory", targets: ["PurgeableMemory"]),
         .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
         .library(name: "CacheSimulation", targets: ["CacheSimulation"]),
-        .executable(name: "cache-demo", targets: ["cache-demo"]),
-        .executable(name: "cache-sim", targets: ["cache-sim"]),
     ],
-    dependencies: [
-        // Of the two executables alone: a consumer of the libraries fetches neither.
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.0"),
-    ],
+    dependencies: [],
     targets: [
         // The product, from the ground up: every arrow points down this list.
         .target(name: "CMemoryShims"),
@@ -50,22 +50,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // Tools over the product.
+        // Replays traces through the product.
         .target(name: "CacheSimulation", dependencies: ["MemoryCaching"], swiftSettings: settings),
-        .executableTarget(
-            name: "cache-sim",
-            dependencies: ["CacheSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "cache-demo",
-            dependencies: [
-                "MemoryCaching", "FoundationCaching", "CacheSimulation",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "FlyingFox", package: "FlyingFox"),
-            ],
-            swiftSettings: settings
-        ),
 
         // Tests: one target per library, the concurrency stress apart so that ThreadSanitizer can run it alone.
         .target(
@@ -101,11 +87,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "CacheDemoTests",
-            dependencies: ["cache-demo", "cache-sim"],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "ConcurrencyTests",
             dependencies: [
                 "MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport",
@@ -128,3 +109,35 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu11
 )
+
+if !isDependency {
+    package.products += [
+        .executable(name: "cache-demo", targets: ["cache-demo"]),
+        .executable(name: "cache-sim", targets: ["cache-sim"]),
+    ]
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.0"),
+    ]
+    package.targets += [
+        .executableTarget(
+            name: "cache-sim",
+            dependencies: ["CacheSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "cache-demo",
+            dependencies: [
+                "MemoryCaching", "FoundationCaching", "CacheSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CacheDemoTests",
+            dependencies: ["cache-demo", "cache-sim"],
+            swiftSettings: settings
+        ),
+    ]
+}

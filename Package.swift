@@ -18,11 +18,14 @@ let settings: [SwiftSetting] =
     + (Context.environment["CACHE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
     + (Context.environment["CACHE_INTERNAL_CHECKS"] == nil ? [] : [.define("CACHE_INTERNAL_CHECKS")])
 
-/// Whether somebody else's package uses this one: SwiftPM and Xcode keep what they fetch in a folder `checkouts`.
+/// Whether somebody else's package uses this one.
 ///
 /// The tools need packages that the libraries do not. SwiftPM fetches every dependency of a package, also those of
-/// targets that nobody asked for; so a consumer is shown the libraries alone, and fetches nothing else.
-let isDependency = Context.packageDirectory.split(separator: "/").contains("checkouts")
+/// targets that nobody asked for; so a consumer is shown the libraries alone, and fetches nothing else. While SwiftPM
+/// resolves versions it reads a dependency's manifest out of the repository, with "/" as its directory; after that from
+/// a folder `checkouts`. `Scripts/check-consumer.sh` holds it to that.
+let isDependency =
+    Context.packageDirectory == "/" || Context.packageDirectory.split(separator: "/").contains("checkouts")
 
 let package = Package(
     name: "swift-memory-cache",

@@ -10,8 +10,16 @@
 /// Prices are comparable between caches (recompute cost × chance of reuse per byte), so that the governor can take
 /// from whichever cache sells cheapest until all of them sell at one price.
 ///
+/// How a cache joins: it keeps one ``PressureAccount``, and in each shard one ``InsertionCredit``. An insertion spends
+/// from the shard's credit under the shard's lock; where that exhausts it, the inserting thread, after unlocking, asks
+/// the account for another and stores it in the shard. The first insertion finds a credit of nothing and so registers
+/// the cache; an empty cache costs the governor nothing. A hit pays nothing.
+///
+/// An entry inserted without a cost counts as ``PressureAccount/bytesPerEntry`` wherever bytes are asked for here.
+///
 /// No method may be called while a lock of any cache is held; each may run removal handlers and deinitialisers of
 /// values on the calling thread.
+@usableFromInline
 package protocol ReclaimableCache: AnyObject, Sendable {
     /// The price of a byte at the margin: the worth per byte of the entry that would go next; infinite when empty.
     var marginalPrice: Double { get }
@@ -25,4 +33,19 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;
     /// returns about how many bytes that freed.
     func evict(bytes: Int, below price: Double) -> Int
+
+    /// Takes back the credit of every shard, so that each one's next insertion asks the governor again.
+    ///
+    /// Called when memory has become short: what was promised while there was room no longer holds.
+    func revokeInsertionCredit()
+
+    /// Says at what price the process has just sold a byte of some other cache.
+    ///
+    /// Raises this cache's inflation (GreedyDual's L) to `price` where it is lower, so that all caches of a process
+    /// age by one clock. `price` is never above this cache's own marginal price.
+    func raisePrice(to price: Double)
+}
+
+extension ReclaimableCache {
+    package func raisePrice(to price: Double) {}
 }

@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Bytes that one shard of a cache may insert before it asks the governor again.
+///
+/// A plain value that lives in the shard's state, under the shard's lock. Each insertion is charged its cost in bytes,
+/// but at least ``leastCharge``: what the governor has measured an insertion to take where costs are not given, or
+/// where what is given as cost is no size in bytes.
+@usableFromInline
+package struct InsertionCredit: Sendable {
+    /// Bytes left; the next insertion asks the governor when this is 0 or less.
+    @usableFromInline package var remainingBytes: Int
+
+    /// What an insertion is charged at least.
+    @usableFromInline package var leastCharge: Int
+
+    /// What was granted in the first place.
+    @usableFromInline package let grantedBytes: Int
+
+    /// Insertions charged so far.
+    @usableFromInline package var insertions: Int
+
+    /// Sum of the costs given with those insertions.
+    @usableFromInline package var costs: Int
+
+    /// A credit of nothing: the first insertion asks.
+    @inlinable package init() {
+        self.init(grantedBytes: 0, leastCharge: 0)
+    }
+
+    /// A credit of `grantedBytes`.
+    @inlinable package init(grantedBytes: Int, leastCharge: Int) {
+        self.grantedBytes = grantedBytes
+        self.leastCharge = leastCharge
+        remainingBytes = grantedBytes
+        insertions = 0
+        costs = 0
+    }
+
+    /// Charges one insertion of `cost` bytes (0 where none is given) and says whether the credit is exhausted.
+    @inlinable package mutating func spend(_ cost: Int) -> Bool {
+        insertions &+= 1
+        costs &+= cost
+        remainingBytes &-= Swift.max(cost, leastCharge)
+        return remainingBytes <= 0
+    }
+
+    /// Takes back what is left: the next insertion asks, and what has been spent is still reported.
+    @inlinable package mutating func revoke() { remainingBytes = Swift.min(remainingBytes, 0) }
+}

@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// A trace that cannot be read: which file, where in it, what is wrong and what to do.
+public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A place in a trace, after decompression.
+    public enum Position: Sendable, Equatable {
+        /// A line, counted from 1.
+        case line(Int)
+        /// A byte, counted from 0.
+        case byte(Int)
+    }
+
+    /// What is wrong.
+    public enum Reason: Sendable, Equatable {
+        /// The file cannot be opened or read; the system's words.
+        case unreadable(String)
+        /// There is not a single request in it.
+        case empty
+        /// It ends inside a record: so many bytes are there, so many make one.
+        case truncatedRecord(bytes: Int, recordLength: Int)
+        /// A line that is not of the format; the line, shortened.
+        case badLine(String)
+        /// The compressed data is damaged or cut off, or the program that unpacks it failed.
+        case damagedCompression(String)
+        /// The program that unpacks it cannot be started.
+        case missingDecompressor(String)
+    }
+
+    /// The file.
+    public var path: String
+    /// The format it was read as.
+    public var format: TraceFormat
+    /// Where in the file; nil where the file as a whole is meant.
+    public var position: Position?
+    /// What is wrong.
+    public var reason: Reason
+
+    /// Everything in one line: file, position, what is wrong, what to do.
+    public var description: String {
+        let place =
+            switch position {
+            case .line(let line): "\(path):\(line)"
+            case .byte(let offset): "\(path): byte \(offset)"
+            case nil: path
+            }
+        return "\(place): \(problem); \(advice)"
+    }
+
+    private var problem: String {
+        switch reason {
+        case .unreadable(let message): "cannot be read: \(message)"
+        case .empty: "holds no requests"
+        case .truncatedRecord(let bytes, let length): "ends \(bytes) bytes into a record of \(length)"
+        case .badLine(let line): "not a line of the \(format.rawValue) format: “\(line)”"
+        case .damagedCompression(let program): "\(program) could not unpack all of it"
+        case .missingDecompressor(let program): "\(program) is needed to unpack it and cannot be started"
+        }
+    }
+
+    private var advice: String {
+        switch reason {
+        case .unreadable: "check the path and its permissions"
+        case .empty: "check that the file is the right one and was written to the end"
+        case .truncatedRecord: "the file was cut off or is of another format: name the format, or copy it again"
+        case .badLine: "\(expected), so correct the line or name the file's format"
+        case .damagedCompression: "the file is damaged or was cut off: copy it again"
+        case .missingDecompressor(let program): "install \(program) or unpack the file first"
+        }
+    }
+
+    private var expected: String {
+        switch format {
+        case .arc: "a line is “first-block blocks ignored request-number”"
+        case .lirs: "a line is one block number or *"
+        default: "a line is “key[,size[,cost]]” with a whole size and a cost, neither below 0"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// The life of one load as a pure value: events go in, what is to be done comes out.
+///
+/// A flight is one load of one key. Callers *join* it, *suspend* until it lands, and may be *cancelled* meanwhile; a
+/// removal or a newer value *revokes* it; in the end it *lands*. The machine holds no lock, starts no task and resumes
+/// nobody: its owner calls it inside a lock, leaves the lock and then does what the answer says. So every interleaving
+/// of events can be walked in a test, and no code of a user's can run inside the lock.
+///
+/// What holds in every state:
+///
+/// - Each waiter that was admitted is answered once: it is told of the landing, or that it has left. Never both.
+/// - A waiter that may leave does so the moment it is cancelled, and alone: the others notice nothing.
+/// - A waiter that cannot express a cancellation stays to the landing, but no longer counts as interested.
+/// - When the last interested waiter goes, the flight is *abandoned*, once. A background flight never is.
+/// - A flight that was revoked, was abandoned or has landed admits nobody, so that nobody is handed a value from
+///   before a removal, or the result of a load that was told to stop. The next caller starts a new flight.
+/// - Only a flight that was neither revoked nor abandoned may put its result into the cache.
+///
+/// The shape is that of `Debounce` in swift-async-algorithms: storage, lock and machine apart.
+///
+/// `Resumption` is whatever wakes a suspended waiter: a continuation in the product, a name in tests.
+package struct FlightMachine<Resumption> {
+    /// The name of a waiter within its flight.
+    package typealias WaiterID = Int
+
+    /// Whether newcomers may still share this flight.
+    package private(set) var isAdmitting = true
+    /// Whether nobody is interested in the result any more.
+    package private(set) var isAbandoned = false
+    /// Whether a removal or a newer value has overtaken the load.
+    package private(set) var isRevoked = false
+    /// Whether the load has ended and its outcome is known.
+    package private(set) var hasLanded = false
+
+    /// Whether the flight goes on without waiters, as the refresh of a stale value does.
+    private let isBackground: Bool
+    private var waiters: [Waiter] = []
+    private var nextID: WaiterID = 0
+
+    private struct Waiter {
+        let id: WaiterID
+        let mayLeave: Bool
+        var isCancelled = false
+        var resumption: Resumption?
+    }
+
+    /// A flight that nobody has joined yet.
+    package init(isBackground: Bool = false) {
+        self.isBackground = isBackground
+    }
+
+    /// Whether the result of the load may be put into the cache.
+    package var mayStore: Bool { !isRevoked && !isAbandoned }
+
+    /// How many waiters still want the result.
+    package var interestedCount: Int { waiters.count { !$0.isCancelled } }
+
+    /// How many waiters have suspended and would be woken by a landing.
+    package var suspendedCount: Int { waiters.count { $0.resumption != nil } }
+
+    /// A caller asks to share the flight; nil if it comes too late and has to start another one.
+    ///
+    /// - Parameter mayLeave: whether the caller can be told of its cancellation, that is, whether its error type can
+    ///   express one.
+    package mutating func join(mayLeave: Bool) -> WaiterID? {
+        guard isAdmitting else { return nil }
+        defer { nextID += 1 }
+        waiters.append(Waiter(id: nextID, mayLeave: mayLeave))
+        return nextID
+    }
+
+    /// What to do with a waiter that is about to suspend.
+    package enum SuspendAction {
+        /// Nothing: it is woken later.
+        case wait
+        /// Wake it with the outcome of the load, which has landed already.
+        case land(Resumption)
+        /// Wake it with its own cancellation, which came before it suspended.
+        case leave(Resumption)
+    }
+
+    /// A waiter has nothing more to do than wait.
+    package mutating func suspend(_ id: WaiterID, _ resumption: Resumption) -> SuspendAction {
+        if let index = waiters.firstIndex(where: { $0.id == id }) {
+            guard hasLanded else {
+                waiters[index].resumption = resumption
+                return .wait
+            }
+            waiters.remove(at: index)
+            return .land(resumption)
+        }
+        return .leave(resumption)
+    }
+
+    /// What a cancellation leads to.
+    package struct CancelAction {
+        /// The waiter to wake with its cancellation; nil if it stays, or has not suspended yet.
+        package var leaving: Resumption?
+        /// Whether to cancel the load: this was the last waiter who wanted its result.
+        package var abandonsLoad = false
+    }
+
+    /// The task of a waiter was cancelled.
+    package mutating func cancel(_ id: WaiterID) -> CancelAction {
+        var action = CancelAction()
+        guard !hasLanded, let index = waiters.firstIndex(where: { $0.id == id }), !waiters[index].isCancelled else {
+            return action
+        }
+        if waiters[index].mayLeave {
+            action.leaving = waiters.remove(at: index).resumption
+        } else {
+            waiters[index].isCancelled = true
+        }
+        if !isBackground, !isAbandoned, interestedCount == 0 {
+            isAbandoned = true
+            isAdmitting = false
+            action.abandonsLoad = true
+        }
+        return action
+    }
+
+    /// The key was removed or given another value: the load goes on for those who wait, its result stays out.
+    package mutating func revoke() {
+        isRevoked = true
+        isAdmitting = false
+    }
+
+    /// The load has ended: answers the waiters to wake with its outcome.
+    package mutating func land() -> [Resumption] {
+        guard !hasLanded else { return [] }
+        hasLanded = true
+        isAdmitting = false
+        let woken = waiters.compactMap(\.resumption)
+        waiters.removeAll { $0.resumption != nil }
+        return woken
+    }
+}

@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import PurgeableMemory
+import Synchronization
+
+/// System calls that fail on demand and are counted, over the real ones.
+final class FaultySystem: Sendable {
+    private struct State {
+        var refusals: [PageAdvice: CInt] = [:]
+        var mapError: CInt = 0
+        var largestMapping = Int.max
+        var residencyError: CInt = 0
+        var calls: [PageAdvice: Int] = [:]
+        var mapped = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Every later call with `advice` answers `error`; nil lets it through again.
+    func refuse(_ advice: PageAdvice, with error: CInt?) { state.withLock { $0.refusals[advice] = error } }
+
+    /// Mappings of more than `byteCount` bytes are refused, as RLIMIT_AS would.
+    func refuseMappings(above byteCount: Int) { state.withLock { $0.largestMapping = byteCount } }
+
+    /// The census answers `error`.
+    func refuseResidency(with error: CInt) { state.withLock { $0.residencyError = error } }
+
+    /// How often `advice` was given, refused or not.
+    func calls(_ advice: PageAdvice) -> Int { state.withLock { $0.calls[advice, default: 0] } }
+
+    /// Bytes mapped and not yet unmapped.
+    var mappedByteCount: Int { state.withLock { $0.mapped } }
+
+    /// The calls to hand to the page layer.
+    var system: PageSystem {
+        PageSystem(
+            map: { [self] byteCount in
+                guard byteCount <= state.withLock({ $0.largestMapping }) else { return (nil, 12) }
+                let answer = PageSystem.live.map(byteCount)
+                if answer.base != nil { state.withLock { $0.mapped += byteCount } }
+                return answer
+            },
+            unmap: { [self] base, byteCount in
+                state.withLock { $0.mapped -= byteCount }
+                return PageSystem.live.unmap(base, byteCount)
+            },
+            advise: { [self] base, byteCount, advice in
+                let refusal: CInt? = state.withLock {
+                    $0.calls[advice, default: 0] += 1
+                    return $0.refusals[advice]
+                }
+                return refusal ?? PageSystem.live.advise(base, byteCount, advice)
+            },
+            residency: { [self] base, byteCount, answer in
+                let error = state.withLock { $0.residencyError }
+                return error != 0 ? error : PageSystem.live.residency(base, byteCount, answer)
+            }
+        )
+    }
+}
+
+/// Makes the kernel take back what it may of `run`, as memory pressure would.
+func squeeze(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    _ = PageSystem.live.advise(base, byteCount, .pageOut)
+}

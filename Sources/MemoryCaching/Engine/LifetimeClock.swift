@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Nanoseconds since some moment of its own: what lifetimes are measured by.
+package struct LifetimeClock: Sendable {
+    /// Nanoseconds since the clock was made; never decreases.
+    package let nanoseconds: @Sendable () -> Int64
+
+    /// Reads `clock`, counting from now.
+    package init(_ clock: any Clock<Duration>) { self = Self.opening(clock) }
+
+    private init(nanoseconds: @escaping @Sendable () -> Int64) { self.nanoseconds = nanoseconds }
+
+    private static func opening<C: Clock>(_ clock: C) -> LifetimeClock where C.Duration == Duration {
+        let start = clock.now
+        return LifetimeClock { start.duration(to: clock.now).saturatedNanoseconds }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    package var saturatedNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carried ? (seconds < 0 ? .min : .max) : sum
+    }
+}

@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+/// A thread-safe, in-memory cache that keeps what is worth keeping and gives memory back when the process runs short.
+///
+/// A cache is a dictionary that may forget. Set values with what they cost in bytes, and with what it took to make
+/// them where that is known; the cache keeps those whose chance of reuse × recompute cost per byte is highest:
+///
+/// ```swift
+/// let images = MemoryCache<URL, Image>(name: "images", totalCostLimit: 64 << 20) { _, image in image.byteCount }
+/// images[url] = image
+/// if let image = images[url] { draw(image) }
+/// ```
+///
+/// **Promises.** A value just set is in the cache, unless its cost alone is larger than `totalCostLimit`: then it is
+/// refused by itself, counted in ``CacheStatistics/refusals``, and what was stored under its key goes too. Limits hold
+/// for the whole cache after every call returns, with any number of threads. Entries of cost 0 are never evicted for
+/// the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers, deinitialisers) runs under a lock,
+/// so all of it may use the cache.
+///
+/// **Complexity.** Lookups and removals take O(1) on average, insertions amortised O(1), evictions among them.
+///
+/// All members may be used from any thread at any time.
+public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    package let engine: CacheEngine<Key, Value>
+
+    /// What a value costs in bytes where the caller does not say.
+    let costOfValue: (@Sendable (Key, Value) -> Int)?
+
+    /// The lifetime of entries set without one of their own.
+    let defaultLifetime: Duration?
+
+    /// Makes an empty cache.
+    ///
+    /// - Parameters:
+    ///   - name: a name for people: logs, metrics, debuggers.
+    ///   - countLimit: entries at most; 0 or less is no limit.
+    ///   - totalCostLimit: sum of the entries' costs at most, in bytes by convention; 0 or less is no limit.
+    ///   - options: removal handler, lifetimes and the rest.
+    ///   - cost: what a value costs, for those that are set without saying. Runs on the caller's thread, outside every
+    ///     lock. Negative costs count as 0.
+    public init(
+        name: String = "",
+        countLimit: Int = 0,
+        totalCostLimit: Int = 0,
+        options: MemoryCacheOptions<Key, Value> = .init(),
+        cost: (@Sendable (Key, Value) -> Int)? = nil
+    ) {
+        engine = CacheEngine(
+            name: name,
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            ordering: .worth,
+            hooks: .discardableContent(),
+            clock: options.clock
+        )
+        engine.removalObserver = options.removalHandler
+        costOfValue = cost
+        defaultLifetime = options.expiresAfter
+    }
+
+    // MARK: Settings
+
+    /// A name for people: logs, metrics, debuggers. Empty by default.
+    public var name: String {
+        get { engine.name }
+        set { engine.name = newValue }
+    }
+
+    /// Entries at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
+    public var countLimit: Int {
+        get { engine.countLimit }
+        set { engine.countLimit = newValue }
+    }
+
+    /// Sum of costs at most, in bytes by convention; 0 or less is no limit. Lowering it evicts at once, on this thread.
+    public var totalCostLimit: Int {
+        get { engine.totalCostLimit }
+        set { engine.totalCostLimit = newValue }
+    }
+
+    /// Whether a value whose content has been discarded leaves the cache when it is looked up or swept; `true` by
+    /// default. Matters only for values that conform to `DiscardableContent`.
+    public var evictsValuesWithDiscardedContent: Bool {
+        get { engine.evictsValuesWithDiscardedContent }
+        set { engine.evictsValuesWithDiscardedContent = newValue }
+    }
+
+    // MARK: Access
+
+    /// The value for `key`. Setting nil removes it; setting a value stores it at the cost that the cache's closure
+    /// names, or at 0.
+    ///
+    /// - Complexity: O(1) on average.
+    public subscript(key: Key) -> Value? {
+        get { value(forKey: key) }
+        set {
+            if let newValue { setValue(newValue, forKey: key) } else { removeValue(forKey: key) }
+        }
+    }
+
+    /// The value for `key`, or nil if there is none, its lifetime is over or its content is gone. Counts as a use,
+    /// which makes the entry worth more.
+    ///
+    /// - Complexity: O(1) on average; allocates nothing.
+    public func value(forKey key: Key) -> Value? { engine.value(forKey: key) }
+
+    /// Stores `value` at the cost that the cache's closure names, or at 0 where there is none.
+    ///
+    /// - Complexity: O(1) on average, amortised.
+    public func setValue(_ value: Value, forKey key: Key) {
+        setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0)
+    }
+
+    /// Stores `value`, evicting others of the least worth where the limits ask for it.
+    ///
+    /// - Parameters:
+    ///   - cost: what it takes of `totalCostLimit`, in bytes by convention. Negative costs count as 0.
+    ///   - recomputeCost: what it took to make the value, in any unit that is the same for the whole cache; nil,
+    ///     negative or not a number where unknown.
+    ///   - lifetime: how long it stays at most; nil for the cache's default.
+    /// - Complexity: O(1) on average, amortised.
+    public func setValue(
+        _ value: Value,
+        forKey key: Key,
+        cost: Int,
+        recomputeCost: Double? = nil,
+        expiresAfter lifetime: Duration? = nil
+    ) {
+        engine.setValue(
+            value,
+            forKey: key,
+            cost: cost,
+            recomputeCost: recomputeCost,
+            expiresAfter: lifetime ?? defaultLifetime
+        )
+    }
+
+    /// Removes the value for `key` and returns it, or returns nil if there is none.
+    ///
+    /// - Complexity: O(1) on average.
+    @discardableResult
+    public func removeValue(forKey key: Key) -> Value? { engine.removeValue(forKey: key) }
+
+    /// Removes everything. Values are let go of one after the other, outside every lock.
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll() { engine.removeAll() }
+
+    /// Whether there is a value for `key`. Touches nothing: neither the entry's worth nor the statistics.
+    ///
+    /// - Complexity: O(1) on average.
+    public func contains(_ key: Key) -> Bool { engine.contains(key) }
+
+    // MARK: The whole
+
+    /// Entries held, without those whose lifetime is over.
+    public var count: Int { engine.count }
+
+    /// Sum of the costs held; saturates at `Int.max`.
+    public var totalCost: Int { engine.totalCost }
+
+    /// Evicts entries, those of the least worth first, until `count` are left.
+    public func trim(toCount count: Int) { engine.trim(toCount: count) }
+
+    /// Evicts entries, those of the least worth first, until the costs add up to `cost` at most. Entries of cost 0
+    /// stay.
+    public func trim(toCost cost: Int) { engine.trim(toCost: cost) }
+
+    /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries.
+    ///
+    /// - Complexity: O(*n* log *n*).
+    public func hottestKeys(_ limit: Int = .max) -> [Key] { engine.hottestKeys(limit) }
+
+    /// Up to `limit` keys, those that would go next first. A snapshot, and no use of the entries.
+    ///
+    /// - Complexity: O(*n* log *n*).
+    public func coldestKeys(_ limit: Int = .max) -> [Key] { engine.coldestKeys(limit) }
+
+    /// What the cache has done so far, and what it holds.
+    public var statistics: CacheStatistics { engine.statistics }
+}

@@ -383,10 +383,14 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
 }
 
 extension CacheEngine: ReclaimableCache {
+    package func revokeInsertionCredit() {}
+
     package var marginalPrice: Double { count == 0 ? .infinity : 1 }
 
     package var reclaimableBytes: Int {
-        state.withLock { $0.totalCost > 0 ? Int(clamping: $0.totalCost) : $0.entries.count.multipliedReportingOverflow(by: 65536).0 }
+        state.withLock {
+            $0.totalCost > 0 ? Int(clamping: $0.totalCost) : $0.entries.count.multipliedReportingOverflow(by: 65536).0
+        }
     }
 
     package func discardUnusedContent() -> Int {

@@ -32,6 +32,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// The lifetime of entries set without one of their own.
     let defaultLifetime: Duration?
 
+    /// Loads under way, and what they are counted by.
+    let loading: LoadingDesk<Key, Value>
+
     /// Makes an empty cache.
     ///
     /// - Parameters:
@@ -59,6 +62,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         engine.removalObserver = options.removalHandler
         costOfValue = cost
         defaultLifetime = options.expiresAfter
+        loading = LoadingDesk(options: options)
     }
 
     // MARK: Settings
@@ -129,6 +133,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         recomputeCost: Double? = nil,
         expiresAfter lifetime: Duration? = nil
     ) {
+        if loading.isListening { loading.willChange(key) }
         engine.setValue(
             value,
             forKey: key,
@@ -142,12 +147,18 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///
     /// - Complexity: O(1) on average.
     @discardableResult
-    public func removeValue(forKey key: Key) -> Value? { engine.removeValue(forKey: key) }
+    public func removeValue(forKey key: Key) -> Value? {
+        if loading.isListening { loading.willChange(key) }
+        return engine.removeValue(forKey: key)
+    }
 
     /// Removes everything. Values are let go of one after the other, outside every lock.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() { engine.removeAll() }
+    public func removeAll() {
+        loading.willRemoveAll()
+        engine.removeAll()
+    }
 
     /// Whether there is a value for `key`. Touches nothing: neither the entry's worth nor the statistics.
     ///
@@ -180,5 +191,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     public func coldestKeys(_ limit: Int = .max) -> [Key] { engine.coldestKeys(limit) }
 
     /// What the cache has done so far, and what it holds.
-    public var statistics: CacheStatistics { engine.statistics }
+    public var statistics: CacheStatistics {
+        var statistics = engine.statistics
+        loading.counters.add(to: &statistics)
+        return statistics
+    }
 }

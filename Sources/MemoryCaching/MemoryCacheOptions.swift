@@ -18,6 +18,14 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// How long entries live that are set without a lifetime of their own; nil, the default, for ever.
     public var expiresAfter: Duration?
 
+    /// How long ``MemoryCache/value(forKey:load:)`` answers with the error of a failed load before it tries again; nil,
+    /// the default, is not at all: every call tries. Cancellations are not remembered, and a set or a removal forgets.
+    public var failureLifetime: Duration?
+
+    /// What a loaded value is taken to cost to make, given what its load took; nil, the default, is the duration of
+    /// the load in seconds. Called after the load, outside every lock.
+    public var recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
+
     /// The clock that lifetimes are measured by. The default runs on while the machine sleeps.
     public var clock: any Clock<Duration>
 
@@ -29,11 +37,15 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     public init(
         removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)? = nil,
         expiresAfter: Duration? = nil,
+        failureLifetime: Duration? = nil,
+        recomputeCost: (@Sendable (Key, Value, Duration) -> Double)? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
         evictsUnderMemoryPressure: Bool = true
     ) {
         self.removalHandler = removalHandler
         self.expiresAfter = expiresAfter
+        self.failureLifetime = failureLifetime
+        self.recomputeCost = recomputeCost
         self.clock = clock
         self.evictsUnderMemoryPressure = evictsUnderMemoryPressure
     }

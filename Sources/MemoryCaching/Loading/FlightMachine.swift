@@ -58,7 +58,7 @@ package struct FlightMachine<Resumption> {
     package var mayStore: Bool { !isRevoked && !isAbandoned }
 
     /// How many waiters still want the result.
-    package var interestedCount: Int { waiters.count { !$0.isCancelled } }
+    package private(set) var interestedCount = 0
 
     /// How many waiters have suspended and would be woken by a landing.
     package var suspendedCount: Int { waiters.count { $0.resumption != nil } }
@@ -71,6 +71,7 @@ package struct FlightMachine<Resumption> {
         guard isAdmitting else { return nil }
         defer { nextID += 1 }
         waiters.append(Waiter(id: nextID, mayLeave: mayLeave))
+        interestedCount += 1
         return nextID
     }
 
@@ -86,15 +87,13 @@ package struct FlightMachine<Resumption> {
 
     /// A waiter has nothing more to do than wait.
     package mutating func suspend(_ id: WaiterID, _ resumption: Resumption) -> SuspendAction {
-        if let index = waiters.firstIndex(where: { $0.id == id }) {
-            guard hasLanded else {
-                waiters[index].resumption = resumption
-                return .wait
-            }
-            waiters.remove(at: index)
-            return .land(resumption)
+        guard let index = index(of: id) else { return .leave(resumption) }
+        guard hasLanded else {
+            waiters[index].resumption = resumption
+            return .wait
         }
-        return .leave(resumption)
+        waiters.remove(at: index)
+        return .land(resumption)
     }
 
     /// What a cancellation leads to.
@@ -108,9 +107,8 @@ package struct FlightMachine<Resumption> {
     /// The task of a waiter was cancelled.
     package mutating func cancel(_ id: WaiterID) -> CancelAction {
         var action = CancelAction()
-        guard !hasLanded, let index = waiters.firstIndex(where: { $0.id == id }), !waiters[index].isCancelled else {
-            return action
-        }
+        guard !hasLanded, let index = index(of: id), !waiters[index].isCancelled else { return action }
+        interestedCount -= 1
         if waiters[index].mayLeave {
             action.leaving = waiters.remove(at: index).resumption
         } else {
@@ -135,8 +133,19 @@ package struct FlightMachine<Resumption> {
         guard !hasLanded else { return [] }
         hasLanded = true
         isAdmitting = false
+        interestedCount = 0
         let woken = waiters.compactMap(\.resumption)
         waiters.removeAll { $0.resumption != nil }
         return woken
+    }
+
+    /// Where the waiter is, by bisection: waiters keep the order in which they joined, which is that of their names.
+    private func index(of id: WaiterID) -> Int? {
+        var (low, high) = (0, waiters.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if waiters[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low < waiters.count && waiters[low].id == id ? low : nil
     }
 }

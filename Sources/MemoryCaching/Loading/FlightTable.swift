@@ -1,0 +1,113 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+/// The flights under way in one cache.
+///
+/// Flights are filed by the hash of their key, which is taken before the lock; keys are compared outside it, on a copy
+/// of the few flights with that hash. A stamp on each drawer says whether it changed meanwhile, in which case the
+/// search starts again. So neither `hash(into:)` nor `==` ever runs inside, however strange they are.
+final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    typealias OneFlight = Flight<Key, Value>
+
+    /// Flights under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
+    let count = Atomic<Int>(0)
+
+    private let drawers = Mutex<[Int: Drawer]>([:])
+
+    private struct Drawer {
+        var flights: [OneFlight] = []
+        /// Differs whenever the flights do; drawn from one counter for the table, so that it never repeats.
+        var stamp: UInt64 = 0
+    }
+
+    private let stamps = Atomic<UInt64>(1)
+
+    init() {}
+
+    /// The flight of `key` that callers may share, or nil.
+    func flight(of key: Key) -> OneFlight? {
+        contents(key.hashValue).flights.first { $0.key == key && $0.isAdmitting }
+    }
+
+    /// What a caller that needs `key` is to do.
+    enum Boarding {
+        /// Wait for the flight that somebody else started.
+        case joined(OneFlight, OneFlight.Waiter)
+        /// Start the load: the flight is new, and others may be waiting for it already.
+        case leads(OneFlight, OneFlight.Waiter)
+    }
+
+    /// Joins the flight of `key`, or opens one that belongs to the run that `makeRun` names.
+    func board(_ key: Key, mayLeave: Bool, makeRun: () -> LoadRun) -> Boarding {
+        let hash = key.hashValue
+        while true {
+            let drawer = contents(hash)
+            for flight in drawer.flights where flight.key == key {
+                if let waiter = flight.join(mayLeave: mayLeave) { return .joined(flight, waiter) }
+            }
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: false)
+            guard let waiter = flight.join(mayLeave: mayLeave) else { continue }
+            if file(flight, ifUnchangedSince: drawer.stamp) { return .leads(flight, waiter) }
+        }
+    }
+
+    /// Opens a flight without waiters for `key`, or answers nil if one is under way.
+    func boardInBackground(_ key: Key, run: LoadRun) -> OneFlight? {
+        let hash = key.hashValue
+        while true {
+            let drawer = contents(hash)
+            if drawer.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
+            let flight = OneFlight(key: key, hash: hash, run: run, isBackground: true)
+            if file(flight, ifUnchangedSince: drawer.stamp) { return flight }
+        }
+    }
+
+    /// The key changes: whatever is being loaded for it stays out of the cache.
+    func revoke(_ key: Key) {
+        for flight in contents(key.hashValue).flights where flight.key == key { flight.revoke() }
+    }
+
+    /// Every key changes.
+    func revokeAll() {
+        let flights = drawers.withLock { drawers in drawers.values.flatMap(\.flights) }
+        for flight in flights { flight.revoke() }
+    }
+
+    /// The flight has landed: forgets it and tells its waiters.
+    func land(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
+        drawers.withLock { drawers in
+            guard var drawer = drawers.removeValue(forKey: flight.hash) else { return }
+            drawer.flights.removeAll { $0 === flight }
+            drawer.stamp = nextStamp()
+            if !drawer.flights.isEmpty { drawers[flight.hash] = drawer }
+        }
+        count.subtract(1, ordering: .sequentiallyConsistent)
+        flight.land(outcome)
+    }
+
+    private func contents(_ hash: Int) -> Drawer {
+        drawers.withLock { $0[hash] ?? Drawer() }
+    }
+
+    private func file(_ flight: OneFlight, ifUnchangedSince stamp: UInt64) -> Bool {
+        drawers.withLock { drawers in
+            var drawer = drawers[flight.hash] ?? Drawer()
+            guard drawer.stamp == stamp else { return false }
+            flight.run.add()
+            count.add(1, ordering: .sequentiallyConsistent)
+            drawer.flights.append(flight)
+            drawer.stamp = nextStamp()
+            drawers[flight.hash] = drawer
+            return true
+        }
+    }
+
+    private func nextStamp() -> UInt64 {
+        stamps.add(1, ordering: .relaxed).newValue
+    }
+}

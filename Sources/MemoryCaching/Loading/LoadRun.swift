@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+/// One call of a user's load closure and the task that makes it, for one key or for many.
+///
+/// The task exists a moment later than the run: the flights of a run are published first, so that nobody starts a
+/// second load meanwhile. What waiters want of the task in that moment is remembered until there is one.
+final class LoadRun: Sendable {
+    /// Whether somebody inside the load asked for what it loads, in a place that could not throw.
+    let foundRecursion = Atomic<Bool>(false)
+
+    private let state: Mutex<State>
+
+    private struct State {
+        var task: Task<Void, Never>?
+        /// Flights whose result somebody still wants; the task is cancelled when the last one is abandoned.
+        var flights = 0
+        var isCancelled = false
+        var priority: TaskPriority
+    }
+
+    /// A run whose task will start with `priority`.
+    init(priority: TaskPriority) {
+        state = Mutex(State(priority: priority))
+    }
+
+    /// One more flight depends on this run.
+    func add() {
+        state.withLock { $0.flights += 1 }
+    }
+
+    /// Nobody wants the result of one of the flights any more.
+    func abandonOne() {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            state.flights -= 1
+            guard state.flights == 0 else { return nil }
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Somebody more urgent waits now.
+    func escalate(to priority: TaskPriority) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard priority > state.priority else { return nil }
+            state.priority = priority
+            return state.task
+        }
+        task?.escalatePriority(to: priority)
+    }
+
+    /// Starts the task; it inherits the caller's priority and task-local values.
+    func start(_ operation: @escaping @Sendable () async -> Void) {
+        let task = Task { await LoadContext.inside(self, operation) }
+        let (isCancelled, priority) = state.withLock { state in
+            state.task = task
+            return (state.isCancelled, state.priority)
+        }
+        if isCancelled { task.cancel() }
+        task.escalatePriority(to: priority)
+    }
+}

@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+/// What a cache keeps for its loads: the flights under way, failures that are still remembered, and counters.
+@usableFromInline
+final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    let flights = FlightTable<Key, Value>()
+    let counters = LoadCounters()
+    let clock: LifetimeClock
+
+    /// How long failures are remembered; nil where they are not.
+    let failureLifetime: Duration?
+    /// Failures by key; a cache of its own, so that neither their number nor their age needs a second machinery.
+    let failures: CacheEngine<Key, any Error>?
+    /// What the owner takes a value to cost to make, given what the load took.
+    let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
+
+    /// Failures remembered at most. Each is an entry of tens of bytes and an error; a thousand keys that fail at once
+    /// are an outage of what they are loaded from, where forgetting the oldest costs one more attempt.
+    static var failureLimit: Int { 1024 }
+
+    init(options: MemoryCacheOptions<Key, Value>) {
+        clock = LifetimeClock(options.clock)
+        failureLifetime = options.failureLifetime
+        recomputeCost = options.recomputeCost
+        failures = options.failureLifetime.map { _ in
+            CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
+        }
+    }
+
+    /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
+    @usableFromInline
+    var isListening: Bool { flights.count.load(ordering: .relaxed) != 0 || failures != nil }
+
+    /// The key is removed or set. Call it *before* the entry changes: see `LoadTicket`.
+    @usableFromInline
+    func willChange(_ key: Key) {
+        if flights.count.load(ordering: .acquiring) != 0 { flights.revoke(key) }
+        failures?.removeValue(forKey: key)
+    }
+
+    /// All keys are removed. Call it before they are.
+    @usableFromInline
+    func willRemoveAll() {
+        flights.revokeAll()
+        failures?.removeAll()
+    }
+
+    /// The error that loading `key` is known to end with for now, if `E` can express it.
+    func rememberedFailure<E: Error>(of key: Key, as: E.Type) -> E? {
+        guard let failures else { return nil }
+        return failures.value(forKey: key) as? E
+    }
+
+    /// Remembers a failure for a while where the options say so. What says something about the caller rather than
+    /// about the key is not remembered.
+    func remember(_ error: any Error, of flight: Flight<Key, Value>) {
+        guard let failures, !flight.ticket.isRevoked, !(error is CancellationError), !(error is CacheLoadingError)
+        else { return }
+        failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
+    }
+
+    /// How many callers have joined the flight of `key` and still want its result: what tests wait for.
+    package func waiterCount(forKey key: Key) -> Int { flights.flight(of: key)?.waiterCount ?? 0 }
+}
+
+/// What loading adds to the statistics. Loads are rare beside hits, so that plain atomics serve.
+final class LoadCounters: Sendable {
+    let started = Atomic<Int>(0)
+    let failed = Atomic<Int>(0)
+    let coalesced = Atomic<Int>(0)
+    let nanoseconds = Atomic<Int64>(0)
+
+    /// Adds what has been counted.
+    func add(to statistics: inout CacheStatistics) {
+        statistics.loads += started.load(ordering: .relaxed)
+        statistics.loadFailures += failed.load(ordering: .relaxed)
+        statistics.coalescedLoads += coalesced.load(ordering: .relaxed)
+        statistics.totalLoadTime += .nanoseconds(nanoseconds.load(ordering: .relaxed))
+    }
+}

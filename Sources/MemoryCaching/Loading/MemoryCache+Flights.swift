@@ -1,0 +1,117 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+// What one load and bulk loads have in common: making the load in its task, waiting for it, storing what it returns.
+extension MemoryCache {
+    /// Makes the load of a new flight in a task of its own.
+    func start<E: Error>(_ flight: Flight<Key, Value>, _ load: @escaping @Sendable () async throws(E) -> Value) {
+        flight.run.start { [self] in
+            let began = loading.beginLoad()
+            let outcome: FlightOutcome<Value>
+            do throws(E) {
+                let value = try await load()
+                let duration = loading.endLoad(since: began)
+                outcome = deliver(value, to: flight, after: duration)
+            } catch {
+                loading.endLoad(since: began, failed: true)
+                loading.remember(error, of: flight)
+                outcome = .failure(error)
+            }
+            loading.flights.land(flight, outcome)
+        }
+    }
+
+    /// Stores what was loaded unless the key has changed meanwhile; answers what to tell the waiters.
+    func deliver(_ value: Value, to flight: Flight<Key, Value>, after duration: Duration) -> FlightOutcome<Value> {
+        if flight.run.foundRecursion.load(ordering: .acquiring) { return .recursive(value) }
+        let key = flight.key
+        let seconds = duration / .seconds(1)
+        store(
+            value,
+            forKey: key,
+            recomputeCost: loading.recomputeCost?(key, value, duration) ?? (seconds > 0 ? seconds : nil),
+            ticket: flight.ticket
+        )
+        return .value(value)
+    }
+
+    /// Waits for a flight that the caller has boarded; nil if the caller is inside a load that the flight waits for,
+    /// so that waiting would never end. The caller has left the flight then.
+    nonisolated(nonsending) func outcome(
+        of flight: Flight<Key, Value>,
+        for waiter: Flight<Key, Value>.Waiter
+    ) async -> FlightOutcome<Value>? {
+        guard let run = LoadContext.current?.run else { return await flight.outcome(for: waiter) }
+        guard WaitGraph.begin(run, awaits: flight.run) else {
+            flight.cancel(waiter)
+            return nil
+        }
+        defer { WaitGraph.end(run, awaits: flight.run) }
+        return await flight.outcome(for: waiter)
+    }
+
+    /// Reports that a load has asked for itself: to this caller if it can be told, else to those who wait for the load,
+    /// while this caller's closure makes the value that it asked for. The second time there is no other end to it than
+    /// the process's.
+    nonisolated(nonsending) func recursiveValue<E: Error>(
+        forKey key: Key,
+        in run: LoadRun,
+        _ load: @escaping @Sendable () async throws(E) -> Value
+    ) async throws(E) -> Value {
+        let report = CacheLoadingError.recursiveLoad(key: "\(key)")
+        if let error = report as? E { throw error }
+        guard let context = LoadContext.current, !context.isRecursing else { fatalError(report.description) }
+        run.foundRecursion.store(true, ordering: .releasing)
+        let result = await LoadContext.inside(context.run, isRecursing: true) { () async -> Result<Value, E> in
+            do throws(E) { return .success(try await load()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}
+
+extension LoadingDesk {
+    /// A load begins: counts it and answers when that was.
+    func beginLoad() -> Int64 {
+        counters.started.add(1, ordering: .relaxed)
+        return clock.nanoseconds()
+    }
+
+    /// A caller has joined the flight of another one: counts it, and passes its priority on.
+    func didShare(_ flight: Flight<Key, Value>) {
+        counters.coalesced.add(1, ordering: .relaxed)
+        flight.run.escalate(to: Task.currentPriority)
+    }
+
+    /// A load has ended: counts its time and answers it.
+    @discardableResult
+    func endLoad(since began: Int64, failed: Bool = false) -> Duration {
+        let elapsed = max(0, clock.nanoseconds() - began)
+        counters.nanoseconds.add(elapsed, ordering: .relaxed)
+        if failed { counters.failed.add(1, ordering: .relaxed) }
+        return .nanoseconds(elapsed)
+    }
+}
+
+extension MemoryCache {
+    /// The value for `key` if it is there, for a caller whose miss has been counted already.
+    func presentValue(forKey key: Key) -> Value? {
+        engine.contains(key) ? engine.value(forKey: key) : nil
+    }
+
+    /// Stores what a load returned, unless the ticket has been revoked.
+    func store(_ value: Value, forKey key: Key, recomputeCost: Double?, ticket: LoadTicket) {
+        guard !ticket.isRevoked else { return }
+        engine.setValue(
+            value,
+            forKey: key,
+            cost: costOfValue?(key, value) ?? 0,
+            recomputeCost: recomputeCost,
+            expiresAfter: defaultLifetime
+        )
+    }
+}

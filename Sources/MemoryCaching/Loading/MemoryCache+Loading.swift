@@ -1,0 +1,102 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+extension MemoryCache {
+    /// The value for `key`, from the cache or else from `load`, which runs once however many callers ask meanwhile.
+    ///
+    /// ```swift
+    /// let image = try await images.value(forKey: url) { try await download(url) }
+    /// ```
+    ///
+    /// A hit does not suspend and costs what ``value(forKey:)`` does: the closure is not even made then, which is
+    /// what the automatic closure around it is for. Write a closure or name a function; nothing looks different.
+    ///
+    /// **One load.** The first caller that misses starts the load in a task of its own, with that caller's task-local
+    /// values and priority; callers that come meanwhile wait for the same load, and a more urgent one raises its
+    /// priority. The value is stored at the cost that the cache's closure names, with the duration of the load as its
+    /// recompute cost (see ``MemoryCacheOptions/recomputeCost``), so that eviction keeps what is slow to get.
+    ///
+    /// **Errors** of the load reach all who wait and leave nothing behind, unless
+    /// ``MemoryCacheOptions/failureLifetime`` says to remember them for a while. Callers may differ in `E`: one whose
+    /// type cannot express the error of another one's load makes the next load itself.
+    ///
+    /// **Cancellation.** A cancelled caller leaves at once with a `CancellationError`, and alone; when the last one
+    /// has left, the load's task is cancelled and its result stays out of the cache. A caller whose `E` cannot express
+    /// a `CancellationError` cannot leave without a value: it stays until the load ends, but no longer keeps the load
+    /// from being cancelled.
+    ///
+    /// **Changes win.** If the key is set or removed during a load, those who waited get what was loaded, the cache
+    /// does not; later callers find the new value or start a new load.
+    ///
+    /// **Recursion.** A load that asks for its own key, directly or around other loads, would wait for itself for
+    /// ever. It is told so by ``CacheLoadingError/recursiveLoad(key:)``. Where the inner caller's `E` cannot express
+    /// that, its own closure runs unshared, and the outer callers get the error instead of the value. A load that goes
+    /// on recursing even so ends the process with a message.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - load: makes the value. It may outlive the call, and runs on no actor unless it says so.
+    /// - Returns: the value.
+    /// - Throws: what the load throws; `CancellationError` and ``CacheLoadingError`` where `E` can express them.
+    /// - Complexity: O(1) on average for a hit.
+    @inlinable
+    public nonisolated(nonsending) func value<E: Error>(
+        forKey key: Key,
+        load: @autoclosure () -> @Sendable () async throws(E) -> Value
+    ) async throws(E) -> Value {
+        if let value = value(forKey: key) { return value }
+        return try await loadedValue(forKey: key, load())
+    }
+
+    /// The value for a key that was not there a moment ago.
+    @usableFromInline
+    nonisolated(nonsending) func loadedValue<E: Error>(
+        forKey key: Key,
+        _ load: @escaping @Sendable () async throws(E) -> Value
+    ) async throws(E) -> Value {
+        let cancellation = CancellationError() as? E
+        while true {
+            if let failure = loading.rememberedFailure(of: key, as: E.self) { throw failure }
+            if let cancellation, Task.isCancelled { throw cancellation }
+            let flight: Flight<Key, Value>
+            let waiter: Flight<Key, Value>.Waiter
+            switch loading.flights.board(
+                key,
+                mayLeave: cancellation != nil,
+                makeRun: { LoadRun(priority: Task.currentPriority) }
+            ) {
+            case .joined(let shared, let seat):
+                (flight, waiter) = (shared, seat)
+                loading.didShare(flight)
+            case .leads(let new, let seat):
+                (flight, waiter) = (new, seat)
+                // Another load may have landed between the miss and the boarding.
+                if let value = presentValue(forKey: key) {
+                    loading.flights.land(flight, .value(value))
+                    return value
+                }
+                start(flight, load)
+            }
+            guard let outcome = await outcome(of: flight, for: waiter) else {
+                return try await recursiveValue(forKey: key, in: flight.run, load)
+            }
+            switch outcome {
+            case .value(let value): return value
+            case .recursive(let value):
+                if let error = CacheLoadingError.recursiveLoad(key: "\(key)") as? E { throw error }
+                return value
+            case .failure(let error):
+                if let error = error as? E { throw error }
+            case .left:
+                if let cancellation { throw cancellation }
+            case .absent: break
+            }
+            // The load of somebody else ended in a way that this caller cannot be told of: it loads for itself.
+        }
+    }
+}

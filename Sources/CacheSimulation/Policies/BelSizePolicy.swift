@@ -41,23 +41,33 @@ struct BelSizePolicy: CachePolicy {
         if !isHit {
             let size = setting.sizes[key]
             guard size <= setting.capacity else { return false }
-            while used + size > setting.capacity { evict(at: position) }
+            while used + size > setting.capacity {
+                // The newcomer itself may be what is least worth keeping.
+                guard evict(at: position, ifWorseThan: harm(setting.nextPositions[position], size, position)) else {
+                    return false
+                }
+            }
             used += size
         }
         queues[index].set(number, -setting.nextPositions[position])
         return isHit
     }
 
-    private mutating func evict(at position: Int) {
+    private func harm(_ next: Int, _ size: Int, _ position: Int) -> Double {
+        next == .max ? .infinity : Double(next - position) * Double(size)
+    }
+
+    /// Evicts the worst key, if it is worse than that.
+    private mutating func evict(at position: Int, ifWorseThan bound: Double) -> Bool {
         var worst = -1.0, chosen = 0
         for (index, queue) in queues.enumerated() {
             guard let first = queue.first else { continue }
-            let size = Double(setting.sizes[members[index][first.key]])
-            let harm = first.priority == -Int.max ? .infinity : Double(-first.priority - position) * size
+            let harm = harm(-first.priority, setting.sizes[members[index][first.key]], position)
             if harm > worst { (worst, chosen) = (harm, index) }
         }
-        guard let victim = queues[chosen].first?.key else { return }
+        guard worst > bound || worst == .infinity, let victim = queues[chosen].first?.key else { return false }
         queues[chosen].remove(victim)
         used -= setting.sizes[members[chosen][victim]]
+        return true
     }
 }

@@ -19,7 +19,6 @@ struct S3FIFOPolicy: CachePolicy {
     private let ghostCapacity: Int
     private var queues: QueueSet
     private var frequency: [UInt8]
-    private var hasEvicted = false
 
     init(_ setting: PolicySetting) {
         self.setting = setting
@@ -41,20 +40,19 @@ struct S3FIFOPolicy: CachePolicy {
         let isReturning = queue == Self.ghost
         if isReturning { queues.remove(key) }
         let size = setting.sizes[key]
-        guard size <= setting.capacity else { return false }
+        guard isReturning || size < trialCapacity || (size == 1 && trialCapacity <= 1) else { return false }
         while used + size > setting.capacity { evict() }
         frequency[key] = 0
+        // libCacheSim takes nothing on trial that would fill the whole trial queue.
         if isReturning {
             queues.append(key, to: Self.main)
-        } else if size < max(trialCapacity, 2) || setting.capacity < 10 {
-            let isFilling = !hasEvicted && queues.bytes(Self.trial) >= trialCapacity
-            queues.append(key, to: isFilling ? Self.main : Self.trial)
+        } else {
+            queues.append(key, to: Self.trial)
         }
         return false
     }
 
     private mutating func evict() {
-        hasEvicted = true
         if queues.bytes(Self.main) > mainCapacity || queues.count(Self.trial) == 0 {
             evictFromMain()
         } else {

@@ -33,7 +33,7 @@ struct WTinyLFUPolicy: CachePolicy {
         let capacity = Double(setting.capacity)
         windowCapacity = max(1, (0.01 * capacity).rounded(.down))
         protectedCapacity = (0.8 * (capacity - windowCapacity)).rounded(.down)
-        step = -0.0625 * capacity
+        step = 0.0625 * capacity
         sketch = FrequencySketch(keys: setting.trace.isSized ? 16 : setting.capacity)
     }
 

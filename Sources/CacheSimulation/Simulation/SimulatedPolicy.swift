@@ -6,6 +6,8 @@
 
 /// A policy that can be simulated.
 public enum SimulatedPolicy: String, Sendable, CaseIterable {
+    /// The product's own engine, through `MemoryCache`'s public interface.
+    case memoryCache = "MemoryCache"
     /// First in, first out.
     case fifo = "FIFO"
     /// Least recently used goes first.
@@ -24,7 +26,7 @@ public enum SimulatedPolicy: String, Sendable, CaseIterable {
     case gdsfCost = "GDSF-C"
     /// The order of swift-corelibs-foundation's `NSCache`.
     case foundationNSCache = "NSCache"
-    /// The algorithm of `MemoryCache`, written down plainly, without shards: a check on the engine.
+    /// LPG-A, the algorithm of `MemoryCache`, written down plainly, without shards: a check on the engine.
     case reference = "LPG-A"
     /// Offline: the key that is needed last goes first.
     case belady = "Belady"

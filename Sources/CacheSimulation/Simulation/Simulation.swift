@@ -23,6 +23,7 @@ public enum Simulation {
         var setting = PolicySetting(capacity: max(1, capacity), trace: trace, weighsCosts: trace.hasCosts)
         if policy.isOffline { setting.nextPositions = trace.nextPositions() }
         switch policy {
+        case .memoryCache: return replay(MemoryCachePolicy(setting), policy, setting, progress)
         case .fifo: return replay(FIFOPolicy(setting), policy, setting, progress)
         case .lru: return replay(LRUPolicy(setting), policy, setting, progress)
         case .arc: return replay(ARCPolicy(setting), policy, setting, progress)

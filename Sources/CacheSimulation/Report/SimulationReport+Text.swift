@@ -1,0 +1,73 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+extension SimulationReport {
+    /// A heading, a table of policies by sizes, and what each limit buys.
+    public func text(_ metric: Metric) -> String {
+        let what = isSized ? ", \(Quantity.bytes(footprint)) of values" : ""
+        var text = "\(trace): \(Quantity.grouped(requests)) requests for \(Quantity.grouped(keys)) keys\(what)\n"
+        var table = TextTable(
+            [metric.title] + zip(plan.sizes, capacities).map { "\($0) = \(capacityText($1))" }.map(Self.withoutEcho)
+        )
+        for policy in plan.policies {
+            let cells = capacities.map { capacity in
+                result(policy, capacity: capacity).map { Quantity.fixed(100 * metric.value(of: $0), decimals: 2) } ?? ""
+            }
+            table.append([policy.rawValue] + cells)
+        }
+        text += table.text
+        let advice = advice(metric)
+        if !advice.isEmpty { text += advice.map { "\($0)\n" }.joined() }
+        return text
+    }
+
+    /// What the next limit up would save and the next one down would lose, a sentence for each size.
+    public func advice(_ metric: Metric) -> [String] {
+        guard let policy = Self.adviser(of: plan.policies) else { return [] }
+        // Saved points read alike for hits and misses.
+        let metric = metric == .hits ? .misses : metric
+        return capacities.compactMap { capacity in
+            guard let here = result(policy, capacity: capacity) else { return nil }
+            let share = metric.value(of: here)
+            var parts = ["\(policy.rawValue) with \(capacityText(capacity)) misses \(Quantity.percent(share))"]
+            if let twice = result(policy, capacity: 2 * capacity) {
+                parts.append(change(share, metric.value(of: twice), "doubling", 2 * capacity))
+            }
+            if let half = result(policy, capacity: capacity / 2) {
+                parts.append(change(share, metric.value(of: half), "halving", capacity / 2))
+            }
+            return parts.joined(separator: "; ")
+        }
+    }
+
+    private func change(_ here: Double, _ there: Double, _ verb: String, _ capacity: Int) -> String {
+        let points = 100 * (here - there)
+        let amount = Quantity.fixed(abs(points), decimals: 1)
+        if amount == "0.0" { return "\(verb) to \(capacityText(capacity)) would change nothing" }
+        return "\(verb) to \(capacityText(capacity)) would \(points > 0 ? "save" : "cost") \(amount) points of misses"
+    }
+
+    /// "1,000 = 1,000 entries" says it twice.
+    private static func withoutEcho(_ heading: String) -> String {
+        let sides = heading.split(separator: " = ", maxSplits: 1)
+        guard sides.count == 2, sides[1] == sides[0] || sides[1].hasPrefix("\(sides[0]) ") else { return heading }
+        return String(sides[1])
+    }
+
+    /// All results as CSV, a line each, with a heading.
+    public func csv(heading: Bool = true) -> String {
+        var text = heading ? "trace,policy,capacity,unit,requests,hits,hit_ratio,byte_hit_ratio,cost_miss_ratio\n" : ""
+        let unit = isSized ? "bytes" : "entries"
+        for result in results {
+            let ratios = [result.hitRatio, result.byteHitRatio, result.costMissRatio]
+                .map { Quantity.fixed($0, decimals: 6) }.joined(separator: ",")
+            let name = trace.contains(where: { ",\"\n".contains($0) }) ? "\"\(trace)\"" : trace
+            text += "\(name),\(result.policy.rawValue),\(result.capacity),\(unit),\(result.requests),\(result.hits),"
+            text += "\(ratios)\n"
+        }
+        return text
+    }
+}

@@ -10,6 +10,7 @@
 // What Swift cannot say by itself: atomics on raw memory, and calls that Glibc's module map hides behind macros or
 // variadics. Header-only, so that every call is inlined into Swift code.
 #include "RawAtomics.h"
+#include "Optimism.h"
 #include "PageAdvice.h"
 #include "Allocator.h"
 #include "Events.h"

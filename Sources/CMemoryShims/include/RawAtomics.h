@@ -21,6 +21,12 @@ static inline void cms_store_release_u64(void *p, uint64_t v) { __atomic_store_n
 static inline uint64_t cms_fetch_or_u64(void *p, uint64_t v) { return __atomic_fetch_or((uint64_t *)p, v, __ATOMIC_ACQ_REL); }
 static inline uint8_t cms_fetch_or_u8(void *p, uint8_t v) { return __atomic_fetch_or((uint8_t *)p, v, __ATOMIC_ACQ_REL); }
 
+/// Stores `v` where zero stands; answers what stands there afterwards.
+static inline uint64_t cms_store_if_zero_u64(void *p, uint64_t v) {
+    uint64_t expected = 0;
+    return __atomic_compare_exchange_n((uint64_t *)p, &expected, v, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? v : expected;
+}
+
 static inline void cms_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 static inline void cms_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static inline void cms_fence_seq_cst(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

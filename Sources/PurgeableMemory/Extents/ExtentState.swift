@@ -1,0 +1,113 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+/// The state of an extent in one word, so that one compare-and-swap is one transition.
+///
+/// ```
+///  63        38  37       36      35       34    33  32   31    20  19   0
+///  generation | ordinary | queued | writing | busy | phase | borrows | holds
+/// ```
+///
+/// This type knows what transitions mean and nothing of memory, locks or time.
+struct ExtentState: Equatable, Sendable {
+    var bits: UInt64
+
+    /// Where the content is.
+    enum Phase: UInt64, Sendable {
+        /// In pages that the kernel must keep: pinned while something accesses it, else warm (or ordinary).
+        case resident = 0
+        /// In pages that the kernel may take.
+        case volatile = 1
+        /// Gone for good.
+        case dead = 2
+    }
+
+    private static let holdUnit: UInt64 = 1
+    private static let borrowUnit: UInt64 = 1 << 20
+    private static let holdMask: UInt64 = borrowUnit - 1
+    private static let borrowMask: UInt64 = (1 << 32) - borrowUnit
+    private static let phaseShift: UInt64 = 32
+    private static let phaseMask: UInt64 = 3 << phaseShift
+    private static let busyBit: UInt64 = 1 << 34
+    private static let writingBit: UInt64 = 1 << 35
+    private static let queuedBit: UInt64 = 1 << 36
+    private static let ordinaryBit: UInt64 = 1 << 37
+    private static let generationUnit: UInt64 = 1 << 38
+
+    /// Most accesses that may be open at once by begin and end.
+    static let maximumHolds = Int(holdMask)
+    /// Most accesses that may be lending bytes out at once.
+    static let maximumBorrows = Int(borrowMask / borrowUnit)
+
+    /// A new extent: resident and held once, by whoever fills it.
+    static let building = ExtentState(bits: holdUnit)
+
+    var holds: Int { Int(bits & Self.holdMask) }
+    var borrows: Int { Int((bits & Self.borrowMask) >> 20) }
+    /// Whether any access keeps the content in place.
+    var isPinned: Bool { bits & (Self.holdMask | Self.borrowMask) != 0 }
+
+    var phase: Phase {
+        get { Phase(rawValue: (bits & Self.phaseMask) >> Self.phaseShift)! }
+        set { bits = bits & ~Self.phaseMask | newValue.rawValue << Self.phaseShift }
+    }
+
+    /// A transition that needs a system call is under way; pins wait.
+    var isBusy: Bool {
+        get { bits & Self.busyBit != 0 }
+        set { if newValue { bits |= Self.busyBit } else { bits &= ~Self.busyBit } }
+    }
+
+    /// Somebody changes the bytes; borrows wait, optimistic reads are void.
+    var isWriting: Bool {
+        get { bits & Self.writingBit != 0 }
+        set { if newValue { bits |= Self.writingBit } else { bits &= ~Self.writingBit } }
+    }
+
+    /// The warm queue knows of the extent.
+    var isQueued: Bool {
+        get { bits & Self.queuedBit != 0 }
+        set { if newValue { bits |= Self.queuedBit } else { bits &= ~Self.queuedBit } }
+    }
+
+    /// The kernel refused to make the pages volatile, or there are none: memory like any other.
+    var isOrdinary: Bool {
+        get { bits & Self.ordinaryBit != 0 }
+        set { if newValue { bits |= Self.ordinaryBit } else { bits &= ~Self.ordinaryBit } }
+    }
+
+    /// Changes with the content: at the beginning and the end of a mutation and at death. Wraps after 2²⁶ changes,
+    /// which no single read outlasts.
+    var generation: UInt64 { bits >> 38 }
+
+    mutating func advanceGeneration() { bits &+= Self.generationUnit }
+
+    /// Adds an access; traps where that many cannot be counted.
+    mutating func addAccess(borrowing: Bool) {
+        if borrowing {
+            precondition(borrows < Self.maximumBorrows, "too many overlapping accesses to purgeable bytes")
+            bits += Self.borrowUnit
+        } else {
+            precondition(holds < Self.maximumHolds, "too many nested beginContentAccess() calls")
+            bits += Self.holdUnit
+        }
+    }
+
+    /// Ends an access; traps where none is open.
+    mutating func removeAccess(borrowing: Bool) {
+        if borrowing {
+            precondition(borrows > 0, "an access to purgeable bytes ended twice")
+            bits -= Self.borrowUnit
+        } else {
+            precondition(holds > 0, "endContentAccess() without a matching beginContentAccess()")
+            bits -= Self.holdUnit
+        }
+    }
+
+    /// Whether an optimistic copy that began in `self` and ended in `later` saw one and the same content.
+    func isSameContent(as later: ExtentState) -> Bool {
+        generation == later.generation && bits & Self.writingBit == 0
+    }
+}

@@ -16,11 +16,11 @@ struct LoadingTests {
 
     /// A load that counts its calls and waits at a gate.
     final class Source: Sendable {
-        let calls = Atomic<Int>(0)
+        let calls = Counter()
         let gate = Gate()
 
         func load(_ value: Int) async -> Int {
-            calls.add(1, ordering: .relaxed)
+            calls.increment()
             await gate.pass()
             return value
         }
@@ -64,7 +64,7 @@ struct LoadingTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(results == Array(repeating: 7, count: 1000))
-        #expect(source.calls.load(ordering: .relaxed) == 1)
+        #expect(source.calls.value == 1)
         let statistics = cache.statistics
         #expect(statistics.loads == 1)
         #expect(statistics.coalescedLoads == 999)
@@ -87,7 +87,7 @@ struct LoadingTests {
         source.gate.open()
         #expect(try await second.value == 7)
         #expect(cache["a"] == 7)
-        #expect(source.calls.load(ordering: .relaxed) == 1)
+        #expect(source.calls.value == 1)
     }
 
     static func throwing(_ source: Source, _ value: Int) async throws -> Int {
@@ -164,7 +164,7 @@ struct LoadingTests {
         let cache = MemoryCache<String, Int>()
         let source = Source()
         let waiter = Task { await cache.value(forKey: "a") { await source.load(7) } }
-        await yieldUntil { source.calls.load(ordering: .relaxed) == 1 }
+        await yieldUntil { source.calls.value == 1 }
         switch change {
         case .set: cache["a"] = 8
         case .subscriptNil: cache["a"] = nil
@@ -181,7 +181,7 @@ struct LoadingTests {
         let cache = MemoryCache<String, Int>()
         let old = Source()
         let early = Task { await cache.value(forKey: "a") { await old.load(7) } }
-        await yieldUntil { old.calls.load(ordering: .relaxed) == 1 }
+        await yieldUntil { old.calls.value == 1 }
         cache.removeValue(forKey: "a")
         #expect(await cache.value(forKey: "a") { 8 } == 8)
         old.gate.open()
@@ -194,7 +194,7 @@ struct LoadingTests {
         let cache = MemoryCache<String, Int>()
         let source = Source()
         let waiter = Task { await cache.value(forKey: "a") { await source.load(7) } }
-        await yieldUntil { source.calls.load(ordering: .relaxed) == 1 }
+        await yieldUntil { source.calls.value == 1 }
         cache["b"] = 1
         cache.removeValue(forKey: "c")
         source.gate.open()
@@ -250,23 +250,23 @@ struct LoadingTests {
     func failureLifetime() async throws {
         let clock = ManualClock()
         let cache = MemoryCache<String, Int>(options: .init(failureLifetime: .seconds(10), clock: clock))
-        let calls = Atomic<Int>(0)
+        let calls = Counter()
         func attempt() async throws -> Int {
             try await cache.value(forKey: "a") { () async throws -> Int in
-                calls.add(1, ordering: .relaxed)
+                calls.increment()
                 throw Trouble.first
             }
         }
         await #expect(throws: Trouble.first) { try await attempt() }
         clock.advance(by: .seconds(9))
         await #expect(throws: Trouble.first) { try await attempt() }
-        #expect(calls.load(ordering: .relaxed) == 1)
+        #expect(calls.value == 1)
         clock.advance(by: .seconds(1))
         await #expect(throws: Trouble.first) { try await attempt() }
-        #expect(calls.load(ordering: .relaxed) == 2)
+        #expect(calls.value == 2)
         cache.removeValue(forKey: "a")
         await #expect(throws: Trouble.first) { try await attempt() }
-        #expect(calls.load(ordering: .relaxed) == 3)
+        #expect(calls.value == 3)
         // A caller that cannot be told of the failure is not bound by it.
         #expect(await cache.value(forKey: "a") { 7 } == 7)
     }

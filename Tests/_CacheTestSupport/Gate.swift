@@ -44,3 +44,18 @@ public final class Gate: Sendable {
 public func yieldUntil(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }
+
+/// Counts, from any task.
+public final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    /// At 0.
+    public init() {}
+
+    /// How far it has come.
+    public var value: Int { count.load(ordering: .relaxed) }
+
+    /// Counts one more and answers how many that makes.
+    @discardableResult
+    public func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
+}

@@ -50,6 +50,9 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// How many callers have joined and still want the result.
     var waiterCount: Int { state.withLock { $0.machine.interestedCount } }
 
+    /// How many of them have suspended.
+    var suspendedCount: Int { state.withLock { $0.machine.suspendedCount } }
+
     /// Shares this flight; nil if it is too late for that.
     func join(mayLeave: Bool) -> Waiter? {
         state.withLock { $0.machine.join(mayLeave: mayLeave) }

@@ -1,0 +1,189 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Loading: many keys in one call", .timeLimit(.minutes(1)))
+struct LoadingBulkTests {
+    enum Trouble: Error, Equatable { case first }
+
+    @Test("Only what is missing is asked for, once, in one call")
+    func oneCall() async {
+        let cache = MemoryCache<Int, String>()
+        cache[1] = "one"
+        let asked = Mutex<[[Int]]>([])
+        let values = await cache.values(forKeys: [1, 2, 3, 2, 1]) { keys in
+            asked.withLock { $0.append(keys) }
+            return Dictionary(uniqueKeysWithValues: keys.map { ($0, "loaded \($0)") })
+        }
+        #expect(values == [1: "one", 2: "loaded 2", 3: "loaded 3"])
+        #expect(asked.withLock { $0 } == [[2, 3]])
+        #expect(cache[3] == "loaded 3")
+        #expect(cache.statistics.loads == 1)
+    }
+
+    @Test("All hits make no closure and no load")
+    func allHits() async {
+        let cache = MemoryCache<Int, Int>()
+        cache[1] = 1
+        func loader() -> @Sendable ([Int]) async -> [Int: Int] {
+            Issue.record("made the closure")
+            return { _ in [:] }
+        }
+        #expect(await cache.values(forKeys: [1, 1], load: loader()) == [1: 1])
+        #expect(await cache.values(forKeys: [], load: loader()) == [:])
+    }
+
+    @Test("Results may be partial, and values nobody asked for are ignored")
+    func partial() async {
+        let cache = MemoryCache<Int, Int>()
+        #expect(await cache.values(forKeys: [1, 2]) { _ in [1: 10, 9: 90] } == [1: 10])
+        #expect(cache.count == 1)
+        #expect(cache.loading.flights.count.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("A key that is being loaded already is waited for, and shared the other way round")
+    func shared() async {
+        let cache = MemoryCache<Int, Int>()
+        let (single, bulk) = (Gate(), Gate())
+        let one = Task {
+            await cache.value(forKey: 1) { () async -> Int in
+                await single.pass()
+                return 10
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 1) == 1 }
+        let many = Task {
+            await cache.values(forKeys: [1, 2, 3]) { keys in
+                await bulk.pass()
+                return Dictionary(uniqueKeysWithValues: keys.map { ($0, $0 * 100) })
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 3) == 1 }
+        let two = Task { await cache.value(forKey: 2) { 0 } }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 2 }
+        single.open()
+        bulk.open()
+        #expect(await many.value == [1: 10, 2: 200, 3: 300])
+        #expect(await one.value == 10)
+        #expect(await two.value == 200)
+    }
+
+    @Test("A caller whose key the bulk load has no value for loads for itself")
+    func absentForSharer() async {
+        let cache = MemoryCache<Int, Int>()
+        let gate = Gate()
+        let many = Task {
+            await cache.values(forKeys: [1, 2]) { _ in
+                await gate.pass()
+                return [1: 10]
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 1 }
+        let two = Task { await cache.value(forKey: 2) { 20 } }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 2 }
+        gate.open()
+        #expect(await many.value == [1: 10])
+        #expect(await two.value == 20)
+    }
+
+    @Test("An error is thrown as it is, and nothing is left behind")
+    func failure() async {
+        let cache = MemoryCache<Int, Int>()
+        do throws(Trouble) {
+            _ = try await cache.values(forKeys: [1, 2]) { (_) async throws(Trouble) -> [Int: Int] in throw .first }
+            Issue.record("did not throw")
+        } catch {
+            #expect(error == .first)
+        }
+        #expect(cache.count == 0 && cache.loading.flights.count.load(ordering: .relaxed) == 0)
+        #expect(cache.statistics.loadFailures == 1)
+    }
+
+    @Test("If another one's load of a key fails, the key goes into a call of one's own")
+    func failureOfOther() async throws {
+        let cache = MemoryCache<Int, Int>()
+        let gate = Gate()
+        let one = Task {
+            try await cache.value(forKey: 1) { () async throws -> Int in
+                await gate.pass()
+                throw Trouble.first
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 1) == 1 }
+        let many = Task {
+            try await cache.values(forKeys: [1, 2]) { (keys) async throws -> [Int: Int] in
+                Dictionary(uniqueKeysWithValues: keys.map { ($0, $0 * 10) })
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 1) == 2 }
+        gate.open()
+        await #expect(throws: Trouble.first) { try await one.value }
+        #expect(try await many.value == [1: 10, 2: 20])
+    }
+
+    @Test("A change of one key during the load keeps that one out")
+    func change() async {
+        let cache = MemoryCache<Int, Int>()
+        let gate = Gate()
+        let many = Task {
+            await cache.values(forKeys: [1, 2, 3]) { _ in
+                await gate.pass()
+                return [1: 10, 2: 20, 3: 30]
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 3) == 1 }
+        cache.removeValue(forKey: 1)
+        cache[2] = 0
+        gate.open()
+        #expect(await many.value == [1: 10, 2: 20, 3: 30])
+        #expect(cache[1] == nil && cache[2] == 0 && cache[3] == 30)
+    }
+
+    @Test("The load is cancelled when nobody wants any of its keys, and not before")
+    func cancellation() async {
+        let cache = MemoryCache<Int, Int>()
+        let cancellations = Counter()
+        let gate = Gate()
+        let many = Task {
+            try await cache.values(forKeys: [1, 2]) { (_) async throws -> [Int: Int] in
+                await withTaskCancellationHandler {
+                    await gate.pass()
+                } onCancel: {
+                    cancellations.increment()
+                    gate.open()
+                }
+                return [1: 10, 2: 20]
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 1 }
+        let two = Task { try await cache.value(forKey: 2) { () async throws -> Int in 0 } }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 2 }
+        many.cancel()
+        await #expect(throws: CancellationError.self) { try await many.value }
+        #expect(cancellations.value == 0)
+        two.cancel()
+        await #expect(throws: CancellationError.self) { try await two.value }
+        await gate.pass()
+        #expect(cancellations.value == 1)
+        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+        #expect(cache.count == 0)
+    }
+
+    @Test("A bulk load that asks for one of its own keys is told so")
+    func recursion() async {
+        let cache = MemoryCache<Int, Int>()
+        await #expect(throws: CacheLoadingError.recursiveLoad(key: "2")) {
+            try await cache.values(forKeys: [1, 2]) { (_) async throws -> [Int: Int] in
+                [2: try await cache.value(forKey: 2) { () async throws -> Int in 1 }]
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Loading: the task that loads", .timeLimit(.minutes(1)))
+struct LoadingTaskTests {
+    @TaskLocal static var request = "none"
+
+    @Test("The load sees the task-local values of the first caller")
+    func taskLocals() async {
+        let cache = MemoryCache<String, String>()
+        let value = await Self.$request.withValue("first") {
+            await cache.value(forKey: "a") { Self.request }
+        }
+        #expect(value == "first")
+    }
+
+    @Test("The load has the first caller's priority, which a more urgent caller raises")
+    func priority() async {
+        let cache = MemoryCache<String, TaskPriority>()
+        let gate = Gate()
+        let began = Mutex<TaskPriority?>(nil)
+        let slow = Task.detached(priority: .background) {
+            await cache.value(forKey: "a") { () async -> TaskPriority in
+                began.withLock { $0 = Task.currentPriority }
+                await gate.pass()
+                return Task.currentPriority
+            }
+        }
+        await yieldUntil { began.withLock { $0 != nil } }
+        #expect(began.withLock { $0 } == .background)
+        let urgent = Task.detached(priority: .high) { await cache.value(forKey: "a") { .low } }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        gate.open()
+        #expect(await urgent.value == .high)
+        #expect(await slow.value == .high)
+    }
+
+    @Test("A waiter that becomes more urgent passes its priority on")
+    func escalationOfWaiter() async {
+        let cache = MemoryCache<String, TaskPriority>()
+        let gate = Gate()
+        let waiter = Task.detached(priority: .background) {
+            await cache.value(forKey: "a") { () async -> TaskPriority in
+                await gate.pass()
+                return Task.currentPriority
+            }
+        }
+        await yieldUntil { cache.loading.flights.flight(of: "a")?.suspendedCount == 1 }
+        waiter.escalatePriority(to: .high)
+        gate.open()
+        #expect(await waiter.value == .high)
+    }
+
+    @Test("The duration of the load is counted")
+    func loadTime() async {
+        let clock = ManualClock()
+        let cache = MemoryCache<String, Int>(options: .init(clock: clock))
+        _ = await cache.value(forKey: "a") { () async -> Int in
+            clock.advance(by: .milliseconds(250))
+            return 1
+        }
+        #expect(cache.statistics.totalLoadTime == .milliseconds(250))
+    }
+
+    @Test("The owner may say what a loaded value costs to make, given what the load took")
+    func recomputeCost() async {
+        let clock = ManualClock()
+        let asked = Mutex<[String: Duration]>([:])
+        let cache = MemoryCache<String, Int>(
+            options: .init(
+                recomputeCost: { key, _, duration in
+                    asked.withLock { $0[key] = duration }
+                    return 1
+                },
+                clock: clock
+            )
+        )
+        _ = await cache.value(forKey: "a") { () async -> Int in
+            clock.advance(by: .seconds(10))
+            return 1
+        }
+        #expect(asked.withLock { $0 } == ["a": .seconds(10)])
+    }
+
+    // MARK: Recursion
+
+    @Test("A load that asks for its own key is told so")
+    func recursion() async {
+        let cache = MemoryCache<String, Int>()
+        await #expect(throws: CacheLoadingError.recursiveLoad(key: "a")) {
+            try await cache.value(forKey: "a") {
+                try await cache.value(forKey: "a") { () async throws -> Int in 1 } + 1
+            }
+        }
+        #expect(cache.count == 0)
+        #expect(await cache.value(forKey: "a") { 7 } == 7)
+    }
+
+    @Test("Where the inner caller cannot be told, the outer one is")
+    func recursionReportedOutside() async {
+        let cache = MemoryCache<String, Int>()
+        await #expect(throws: CacheLoadingError.recursiveLoad(key: "a")) {
+            try await cache.value(forKey: "a") { () async throws -> Int in
+                await cache.value(forKey: "a") { 1 } + 1
+            }
+        }
+        #expect(cache.count == 0)
+    }
+
+    @Test("A load that can only recurse ends the process rather than hang")
+    func endlessRecursion() async {
+        await #expect(processExitsWith: .failure) {
+            let cache = MemoryCache<String, Int>()
+            @Sendable func load() async -> Int { await cache.value(forKey: "a") { await load() } }
+            _ = await load()
+        }
+    }
+
+    @Test("Recursion is found around other keys and other caches")
+    func recursionAround() async {
+        let cache = MemoryCache<String, Int>()
+        let other = MemoryCache<Int, Int>()
+        @Sendable func a() async throws -> Int { try await cache.value(forKey: "a") { try await b() } }
+        @Sendable func b() async throws -> Int { try await other.value(forKey: 1) { try await c() } }
+        @Sendable func c() async throws -> Int { try await cache.value(forKey: "c") { try await a() } }
+        await #expect(throws: CacheLoadingError.recursiveLoad(key: "a")) { try await a() }
+    }
+
+    @Test("Two loads that ask for each other do not wait for ever")
+    func mutualRecursion() async {
+        let cache = MemoryCache<String, Int>()
+        let bothLoading = Gate()
+        let loads = Counter()
+        @Sendable func load(_ key: String, then next: String) async throws -> Int {
+            try await cache.value(forKey: key) { () async throws -> Int in
+                if loads.increment() == 2 { bothLoading.open() }
+                await bothLoading.pass()
+                return try await cache.value(forKey: next) { () async throws -> Int in 1 }
+            }
+        }
+        let results = await withTaskGroup(of: Bool.self, returning: [Bool].self) { group in
+            group.addTask { (try? await load("a", then: "b")) == nil }
+            group.addTask { (try? await load("b", then: "a")) == nil }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.contains(true))
+        #expect(cache.loading.flights.count.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("A load may ask for other keys")
+    func nesting() async {
+        let cache = MemoryCache<Int, Int>()
+        @Sendable func fibonacci(_ n: Int) async -> Int {
+            guard n > 1 else { return n }
+            return await cache.value(forKey: n) { await fibonacci(n - 1) + fibonacci(n - 2) }
+        }
+        #expect(await fibonacci(50) == 12_586_269_025)
+        #expect(cache.statistics.loads == 49)
+    }
+
+    // MARK: Keys that call back
+
+    /// A key that looks into the table of flights whenever it is hashed or compared: either would hang under its lock.
+    struct Meddler: Hashable, Sendable {
+        final class Table: Sendable {
+            let flights = FlightTable<Meddler, Int>()
+            let isMeddling = Atomic<Bool>(false)
+        }
+        let name: Int
+        let table: Table
+
+        private func meddle() {
+            guard table.isMeddling.exchange(true, ordering: .relaxed) == false else { return }
+            _ = table.flights.flight(of: Meddler(name: -1, table: table))
+            table.isMeddling.store(false, ordering: .relaxed)
+        }
+        static func == (left: Self, right: Self) -> Bool {
+            left.meddle()
+            return left.name == right.name
+        }
+        func hash(into hasher: inout Hasher) { meddle() }
+    }
+
+    @Test("Neither hash nor == of a key runs under a lock, and keys of one hash are told apart")
+    func meddlingKeys() throws {
+        let table = Meddler.Table()
+        let run = LoadRun(priority: .medium)
+        var flights: [Flight<Meddler, Int>] = []
+        for name in 0..<10 {
+            guard
+                case .leads(let flight, _) = table.flights.board(
+                    Meddler(name: name, table: table),
+                    mayLeave: true,
+                    makeRun: { run }
+                )
+            else {
+                Issue.record("key \(name) was taken for another one")
+                return
+            }
+            flights.append(flight)
+        }
+        for (name, flight) in flights.enumerated() {
+            let key = Meddler(name: name, table: table)
+            #expect(table.flights.flight(of: key) === flight)
+            table.flights.revoke(key)
+            #expect(flight.ticket.isRevoked)
+            table.flights.land(flight, .value(name))
+        }
+        #expect(table.flights.count.load(ordering: .relaxed) == 0)
+    }
+}

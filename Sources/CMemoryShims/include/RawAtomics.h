@@ -27,6 +27,9 @@ static inline uint64_t cms_store_if_zero_u64(void *p, uint64_t v) {
     return __atomic_compare_exchange_n((uint64_t *)p, &expected, v, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ? v : expected;
 }
 
+/// Asks for the line that holds `p`, to be read soon; never faults.
+static inline void cms_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
+
 static inline void cms_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 static inline void cms_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static inline void cms_fence_seq_cst(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

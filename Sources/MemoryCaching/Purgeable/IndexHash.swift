@@ -1,0 +1,37 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// The hash of a key, 48 bits of it: all that places an entry can be derived again from an item's tag in the log.
+struct IndexHash: Equatable {
+    /// The lower 16 bits are always zero.
+    let word: UInt64
+
+    /// Mixes a key's word (an integer key itself, or another key's hash) with the cache's seed.
+    ///
+    /// A folded multiply: one instruction's worth of mixing, seeded, as in wyhash and ahash. Integers are safe to hash
+    /// so because the seed is secret to the process; other keys come here hashed by SipHash.
+    @inline(__always)
+    init(_ keyWord: UInt64, seed: UInt64) {
+        let product = (keyWord ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        let folded = (product.high ^ product.low).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+        word = (folded.high ^ folded.low) & ~0xFFFF
+    }
+
+    /// The hash whose 48 bits a tag carries.
+    @inline(__always)
+    init(hash48: UInt64) { word = hash48 << 16 }
+
+    @inline(__always)
+    var hash48: UInt64 { word >> 16 }
+    /// Bits 16 to 20 choose the shard, 21 to 28 are the tag in the table, the upper 32 the place in the table: no
+    /// bit serves twice.
+    @inline(__always)
+    func shard(mask: Int) -> Int { Int(truncatingIfNeeded: word >> 16) & mask }
+    @inline(__always)
+    var tag: UInt32 { UInt32(truncatingIfNeeded: word >> 21) & 0xFF }
+    @inline(__always)
+    func place(capacity: Int) -> Int { Int(truncatingIfNeeded: ((word >> 32) &* UInt64(capacity)) >> 32) }
+}

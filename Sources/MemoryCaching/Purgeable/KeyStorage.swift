@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Where keys that are not integers live: beside the index, under the same slots.
+///
+/// Each shard's keys are guarded by that shard's lock. Keys are moved under it, never compared, hashed or destroyed:
+/// what leaves goes into a bag that the caller empties after unlocking.
+class KeyStorage: @unchecked Sendable {
+    // Sendable: every shard's part is touched under that shard's lock only.
+
+    /// Moves a key into `bag`, to be destroyed later.
+    func moveOut(shard: Int, slot: Int, into bag: inout [Any]) {}
+
+    /// Moves a key to another shard's slot.
+    func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {}
+}
+
+/// Typed storage of keys.
+final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
+    // Sendable: as in the superclass.
+
+    private struct Part {
+        var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Key>>?
+        var count = 0
+        var room = 0
+    }
+
+    private let parts: UnsafeMutablePointer<Part>
+
+    override init() {
+        parts = .allocate(capacity: PurgeableStore.shardCount)
+        parts.initialize(repeating: Part(), count: PurgeableStore.shardCount)
+    }
+
+    deinit {
+        // The store has moved every key out.
+        for shard in 0..<PurgeableStore.shardCount {
+            for chunk in 0..<parts[shard].count { parts[shard].chunks![chunk].deallocate() }
+            parts[shard].chunks?.deallocate()
+        }
+        parts.deallocate()
+    }
+
+    private func pointer(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {
+        parts[shard].chunks![slot >> PurgeableIndex.chunkBits] + slot & (PurgeableIndex.chunkSize - 1)
+    }
+
+    /// The key in a slot.
+    func key(shard: Int, slot: Int) -> Key { pointer(shard, slot).pointee }
+
+    /// Puts a key into a slot that has none.
+    func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
+
+    override func moveOut(shard: Int, slot: Int, into bag: inout [Any]) { bag.append(pointer(shard, slot).move()) }
+
+    override func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {
+        place(other, otherSlot).moveInitialize(from: pointer(shard, slot), count: 1)
+    }
+
+    private func place(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {
+        while slot >> PurgeableIndex.chunkBits >= parts[shard].count { addChunk(shard) }
+        return pointer(shard, slot)
+    }
+
+    private func addChunk(_ shard: Int) {
+        if parts[shard].count == parts[shard].room {
+            let room = max(8, parts[shard].room * 2)
+            let grown = UnsafeMutablePointer<UnsafeMutablePointer<Key>>.allocate(capacity: room)
+            if let chunks = parts[shard].chunks {
+                grown.moveInitialize(from: chunks, count: parts[shard].count)
+                chunks.deallocate()
+            }
+            parts[shard].chunks = grown
+            parts[shard].room = room
+        }
+        (parts[shard].chunks! + parts[shard].count).initialize(to: .allocate(capacity: PurgeableIndex.chunkSize))
+        parts[shard].count += 1
+    }
+}

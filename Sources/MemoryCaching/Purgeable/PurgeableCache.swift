@@ -1,0 +1,179 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+/// A cache of byte strings in memory that the kernel takes back by itself when it runs short.
+///
+/// Values are copied into pages that are marked as free to take. While there is room they stay; when the process, its
+/// container or the machine needs memory, the kernel takes the oldest unread ones, instantly and without a callback.
+/// A lookup either finds the right bytes or finds nothing; it never finds others. So a cache without limits may use
+/// all memory that is left over and never gets its process killed.
+///
+/// ```swift
+/// let thumbnails = PurgeableCache<String>(name: "thumbnails")
+/// thumbnails.setBytes(encoded, forKey: path)
+/// if let bytes = thumbnails.bytes(forKey: path) { show(bytes) }
+/// ```
+///
+/// **Use it** for what can be made again and is bytes already, or cheap to turn into bytes: rendered pages, encoded
+/// images, responses, decompressed blocks. Values of any size do; of small ones many share a page and go together.
+/// **Do not use it** for objects (``MemoryCache`` does those) or for what cannot be made again.
+///
+/// An item takes its bytes, a tag of 8, rounding to 8, and about 22 bytes of index beside its key.
+///
+/// All members may be used from any thread at any time.
+public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
+    @usableFromInline let store: PurgeableStore
+
+    /// Makes an empty cache.
+    ///
+    /// - Parameters:
+    ///   - name: a name for people: logs, metrics, debuggers.
+    ///   - countLimit: values at most; 0 or less is no limit.
+    ///   - totalCostLimit: bytes of values at most; 0 or less is no limit.
+    public init(name: String = "", countLimit: Int = 0, totalCostLimit: Int = 0) {
+        store = PurgeableStore(
+            name: name,
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            keys: Self.makeKeyStorage()
+        )
+    }
+
+    /// A cache over a log of the caller's making, for tests.
+    init(countLimit: Int = 0, totalCostLimit: Int = 0, log: SegmentLog) {
+        store = PurgeableStore(
+            name: "",
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            keys: Self.makeKeyStorage(),
+            log: log
+        )
+    }
+
+    // MARK: Settings
+
+    /// A name for people: logs, metrics, debuggers. Empty by default.
+    public var name: String {
+        get { store.nameValue.withLock { $0 } }
+        set { store.nameValue.withLock { $0 = newValue } }
+    }
+
+    /// Values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
+    public var countLimit: Int {
+        get { store.countLimitValue.load(ordering: .relaxed) }
+        set {
+            store.countLimitValue.store(max(0, newValue), ordering: .relaxed)
+            store.enforceLimits(sparing: nil)
+        }
+    }
+
+    /// Bytes of values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
+    public var totalCostLimit: Int {
+        get { store.costLimitValue.load(ordering: .relaxed) }
+        set {
+            store.costLimitValue.store(max(0, newValue), ordering: .relaxed)
+            store.enforceLimits(sparing: nil)
+        }
+    }
+
+    // MARK: Access
+
+    /// Stores a copy of `bytes`, replacing what was stored for `key`.
+    ///
+    /// A value larger than `totalCostLimit`, or one for which the system has no memory, is not stored: it is counted in
+    /// ``CacheStatistics/refusals``, and what was stored for the key goes too.
+    ///
+    /// - Complexity: O(*n*) in the bytes, amortised.
+    public func setBytes(_ bytes: RawSpan, forKey key: Key) {
+        bytes.withUnsafeBytes { set($0, forKey: key) }
+    }
+
+    /// Stores a copy of `bytes`, replacing what was stored for `key`. See ``setBytes(_:forKey:)-(RawSpan,_)``.
+    ///
+    /// The collection is read outside of every lock.
+    ///
+    /// - Complexity: O(*n*) in the bytes, amortised.
+    public func setBytes(_ bytes: some Collection<UInt8>, forKey key: Key) {
+        let done: Void? = bytes.withContiguousStorageIfAvailable { set(UnsafeRawBufferPointer($0), forKey: key) }
+        if done == nil { Array(bytes).withUnsafeBytes { set($0, forKey: key) } }
+    }
+
+    /// A copy of the bytes for `key`, or nil if there are none or the kernel has taken them.
+    ///
+    /// Optimistic: the bytes are copied and then checked, without a system call, and stay free to take.
+    ///
+    /// - Complexity: O(*n*) in the bytes.
+    @inlinable
+    public func bytes(forKey key: Key) -> [UInt8]? {
+        guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
+        return store.bytes(integer: word)
+    }
+
+    /// Calls `body` with the bytes for `key`; nil if there are none or the kernel has taken them. They stay as they are
+    /// until `body` returns.
+    ///
+    /// Values up to 64 KiB are copied for the duration, larger ones held in place.
+    ///
+    /// - Complexity: O(*n*) in the bytes, besides `body`.
+    public func withBytes<R, E>(forKey key: Key, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
+        guard let bytes = bytes(forKey: key) else { return nil }
+        return try body(bytes.span.bytes)
+    }
+
+    /// Removes the bytes for `key` and says whether there were any.
+    ///
+    /// - Complexity: O(1) on average.
+    @discardableResult
+    public func removeBytes(forKey key: Key) -> Bool {
+        guard let word = Self.integerWord(of: key) else {
+            return store.remove(word: Self.hashWord(of: key), matching: KeyValueMatching(key, in: slots))
+        }
+        return store.remove(word: word, matching: WordMatching())
+    }
+
+    /// Removes everything.
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll() { store.removeAll() }
+
+    /// Whether there are bytes for `key`. Counts as no use and touches no page.
+    ///
+    /// - Complexity: O(1) on average.
+    public func contains(_ key: Key) -> Bool {
+        guard let word = Self.integerWord(of: key) else {
+            return store.contains(word: Self.hashWord(of: key), matching: KeyValueMatching(key, in: slots))
+        }
+        return store.contains(word: word, matching: WordMatching())
+    }
+
+    // MARK: The whole
+
+    /// Values held, without those that the kernel has taken, as far as a census of the pages can tell.
+    ///
+    /// - Complexity: O(pages), 60 µs for 256 MiB; O(*n*) where the kernel has taken some since the last census.
+    public var count: Int {
+        store.maintain()
+        return max(0, store.liveCount.load(ordering: .relaxed))
+    }
+
+    /// Bytes of values held, like ``count``.
+    public var totalCost: Int {
+        store.maintain()
+        return max(0, store.liveBytes.load(ordering: .relaxed))
+    }
+
+    /// Evicts values until `count` are left, those first that were not read lately.
+    public func trim(toCount count: Int) { store.trim(toCount: count) }
+
+    /// Evicts values until they hold `cost` bytes at most, those first that were not read lately.
+    public func trim(toCost cost: Int) { store.trim(toCost: cost) }
+
+    /// What the cache has done so far, and what it holds.
+    public var statistics: CacheStatistics { store.statistics }
+}

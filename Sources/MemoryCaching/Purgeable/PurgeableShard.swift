@@ -1,0 +1,63 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+/// One shard: a lock and what it guards.
+struct PurgeableShard: ~Copyable {
+    let lock = Mutex<Void>(())
+    /// Guarded by ``lock``.
+    var state = State()
+
+    struct State: ~Copyable {
+        var index = PurgeableIndex()
+        /// Values too long for the log; an entry's location holds the place.
+        var large: [LargeValue?] = []
+        var freeLarge: [Int] = []
+        /// Where the next search for something to evict begins.
+        var hand = 0
+        var hits = 0
+        var misses = 0
+        var insertions = 0
+        var operations = 0
+
+        /// Keeps a large value and answers its location.
+        mutating func keep(_ value: LargeValue, serial: UInt64) -> LogLocation {
+            let place = freeLarge.popLast() ?? large.count
+            if place == large.count { large.append(value) } else { large[place] = value }
+            return LogLocation(largeAt: place, serial: serial)
+        }
+
+        /// Lets a large value go: the caller destroys it after unlocking.
+        mutating func release(_ location: LogLocation) -> LargeValue? {
+            guard location.isLarge else { return nil }
+            let value = large[location.largePlace]
+            large[location.largePlace] = nil
+            freeLarge.append(location.largePlace)
+            return value
+        }
+    }
+}
+
+extension LogLocation {
+    /// The location of a value that is kept outside of the log: a place in its shard, and a number that tells it from
+    /// earlier values in that place.
+    init(largeAt place: Int, serial: UInt64) {
+        self.init(word: 1 << 63 | LogLocation.largeBit | (serial & 0xFFF_FFFF) << 32 | UInt64(place))
+    }
+
+    var largePlace: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
+}
+
+/// What has left the index under a lock and is to be accounted for, and destroyed, after unlocking.
+struct Departures {
+    var locations: [LogLocation] = []
+    var large: [LargeValue] = []
+    var keys: [Any] = []
+
+    var isEmpty: Bool { locations.isEmpty && large.isEmpty }
+}

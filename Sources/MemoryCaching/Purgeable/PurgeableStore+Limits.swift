@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+extension PurgeableStore {
+    /// Evicts until the limits hold, sparing the newcomer while there is anything else.
+    @inline(__always)
+    func enforceLimits(sparing hash: IndexHash?) {
+        let count = countLimitValue.load(ordering: .relaxed)
+        let cost = costLimitValue.load(ordering: .relaxed)
+        if count > 0 { trim(toCount: count, sparing: hash) }
+        if cost > 0 { trim(toCost: cost, sparing: hash) }
+    }
+
+    func trim(toCount limit: Int, sparing hash: IndexHash? = nil) {
+        var spared = hash
+        while liveCount.load(ordering: .relaxed) > max(0, limit) {
+            guard evictOne(sparing: spared, .countLimit) == nil else { continue }
+            guard spared != nil else { return }
+            spared = nil
+        }
+    }
+
+    func trim(toCost limit: Int, sparing hash: IndexHash? = nil) {
+        var spared = hash
+        while liveBytes.load(ordering: .relaxed) > max(0, limit) {
+            guard evictOne(sparing: spared, .costLimit) == nil else { continue }
+            guard spared != nil else { return }
+            spared = nil
+        }
+    }
+
+    /// Evicts the next entry in turn that was not used since the last round; nil if there is none to evict.
+    ///
+    /// The hands of all shards advance by turns, so that together they are one CLOCK over the whole cache: keys are
+    /// spread evenly by their hash. A freed slot is the first to be used again, just behind the hand, so that within a
+    /// shard the order of slots is the order of insertion.
+    func evictOne(sparing hash: IndexHash?, _ cause: RemovalCause) -> Int? {
+        let mask = shardMask.load(ordering: .acquiring)
+        // A round to find every shard empty, or everything referenced; a second that finds the marks cleared.
+        for _ in 0..<2 * (mask + 1) {
+            let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
+            var departures = Departures()
+            shards[shard].lock.withLock { _ in
+                advanceHand(&shards[shard].state, shard, sparing: hash, &departures)
+            }
+            let hadLive = departures.locations.contains { $0.isLarge || !log.isStale($0) }
+            let bytes = settle(&departures, cause)
+            if hadLive { return bytes }
+        }
+        return nil
+    }
+
+    private func advanceHand(
+        _ state: inout PurgeableShard.State,
+        _ shard: Int,
+        sparing spared: IndexHash?,
+        _ departures: inout Departures
+    ) {
+        for _ in 0..<2 * state.index.slotCount {
+            if state.hand >= state.index.slotCount { state.hand = 0 }
+            let slot = state.hand
+            state.hand += 1
+            let entry = state.index[slot]
+            let location = LogLocation(word: entry.pointee.location)
+            guard location.word != 0 else { continue }
+            let hash = hash(entry.pointee.word)
+            if !location.isLarge, log.isStale(location) {
+                take(slot, hash, &state, shard, &departures)
+                continue
+            }
+            if location.isReferenced {
+                entry.pointee.location = location.unreferenced.word
+                continue
+            }
+            if hash == spared { continue }
+            take(slot, hash, &state, shard, &departures)
+            return
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+extension PurgeableStore {
+    /// Stores a copy of `bytes`. What was stored for the key goes in any case: a value that cannot be kept leaves no
+    /// older one behind.
+    @inline(__always)
+    func set<M: KeyMatching>(_ bytes: UnsafeRawBufferPointer, word: UInt64, matching: consuming M) {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let limit = costLimitValue.load(ordering: .relaxed)
+        if limit > 0, bytes.count > limit {
+            refuse(hash, word, &matching)
+        } else if bytes.count > LogLocation.maximumByteCount {
+            if let value = LargeValue(bytes) {
+                largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+                publish(nil, value, byteCount: bytes.count, hash, word, &matching)
+            } else {
+                refuse(hash, word, &matching)
+            }
+        } else if let reservation = log.reserve(byteCount: bytes.count, stream: 0) {
+            log.write(bytes, hash48: hash.hash48, at: reservation)
+            publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching)
+            log.close(reservation)
+        } else {
+            refuse(hash, word, &matching)
+        }
+        log.gate.leave(pass)
+        enforceLimits(sparing: hash)
+        maintainIfDue()
+    }
+
+    @inline(__always)
+    private func publish<M: KeyMatching>(
+        _ location: LogLocation?,
+        _ large: LargeValue?,
+        byteCount: Int,
+        _ hash: IndexHash,
+        _ word: UInt64,
+        _ matching: inout M
+    ) {
+        let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
+        var replaced = Departures()
+        // Counted before it is published, so that a removal by another thread never finds less than it takes away.
+        account(count: 1, bytes: byteCount)
+        let (isFull, needsSplit) = withEntry(hash, word, &matching) { state, shard, slot, matching in
+            state.insertions &+= 1
+            state.operations &+= 1
+            let place = large.map { state.keep($0, serial: serial) } ?? location!
+            if let slot {
+                let old = LogLocation(word: state.index[slot].pointee.location)
+                state.index[slot].pointee.location = place.word
+                if let value = state.release(old) { replaced.large.append(value) }
+                replaced.locations.append(old)
+                return (false, false)
+            }
+            guard let slot = state.index.insert(hash, word: word, location: place.word, seed: seed) else {
+                if let value = state.release(place) { replaced.large.append(value) }
+                replaced.locations.append(place)
+                return (true, false)
+            }
+            matching.store(shard: shard, slot: slot)
+            let isCrowded = shard == 0 && state.index.count > Self.splitCount
+            return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0)
+        }
+        if isFull { counters.refused() }
+        if !replaced.isEmpty { settle(&replaced, .replaced) }
+        if needsSplit { split() }
+    }
+
+    private func refuse<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M) {
+        counters.refused()
+        var departures = Departures()
+        withEntry(hash, word, &matching) { state, shard, slot, _ in
+            if let slot { take(slot, hash, &state, shard, &departures) }
+        }
+        settle(&departures, .replaced)
+    }
+
+    /// Deals the entries of the one shard out to all. Once in a cache's life; nobody else can be in the other shards
+    /// yet.
+    private func split() {
+        shards[0].lock.withLock { _ in
+            guard shardMask.load(ordering: .relaxed) == 0 else { return }
+            let mask = Self.shardCount - 1
+            var old = PurgeableShard.State()
+            swap(&old, &shards[0].state)
+            shards[0].state.hits = old.hits
+            shards[0].state.misses = old.misses
+            shards[0].state.insertions = old.insertions
+            // In two rounds, because shard 0's own keys stay in the chunks they are moved within.
+            for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
+                let hash = hash(old.index[slot].pointee.word)
+                if hash.shard(mask: mask) != 0 { move(slot, hash, from: &old, to: hash.shard(mask: mask)) }
+            }
+            for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
+                let hash = hash(old.index[slot].pointee.word)
+                if hash.shard(mask: mask) == 0 { move(slot, hash, from: &old, to: 0) }
+            }
+            shardMask.store(mask, ordering: .releasing)
+        }
+    }
+
+    private func move(_ slot: Int, _ hash: IndexHash, from old: inout PurgeableShard.State, to shard: Int) {
+        let entry = old.index[slot].pointee
+        var location = LogLocation(word: entry.location)
+        if let large = old.release(location) {
+            let serial = largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
+            location = shards[shard].state.keep(large, serial: serial)
+        }
+        let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
+        if shard != 0 || new != slot { keys?.move(shard: 0, slot: slot, toShard: shard, slot: new) }
+    }
+}

@@ -1,0 +1,94 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+/// What the log knows about one segment: 1 MiB of pages and the state around them.
+///
+/// ```
+/// free ── take ──> active ── close, last writer leaves ──> sealed ── retire ──> resting ── grace ──> free
+///                                                          (volatile, or ordinary where MADV_FREE is refused)
+/// ```
+///
+/// `life` joins the generation with what is alive in one word, so that emptying a segment is one exchange: it makes
+/// every index entry into the segment stale and says exactly how much that lost, once.
+struct Segment: ~Copyable {
+    enum State: UInt8, AtomicRepresentable { case free, active, sealed, resting }
+
+    /// The segment's pages; set when the segment is mapped, before it is published, and never again.
+    let base: UnsafeMutableRawPointer
+    let life: Atomic<UInt64>
+    let state = Atomic<State>(.free)
+    /// Whether the kernel may take the pages: false while active and where sealing was refused.
+    let isVolatile = Atomic<Bool>(false)
+    /// Writers inside; ``closedBit`` once no further writer is let in. Whoever leaves or closes last seals.
+    let writers = Atomic<UInt32>(0)
+    /// A bit for each page known to be lost.
+    let lost: InlineArray<4, Atomic<UInt64>>
+    /// How often the segment was refilled since the index was last swept; guarded by the log's lock.
+    var refills = 0
+    /// The stream the segment was filled from; guarded by the log's lock.
+    var stream = 0
+
+    static let byteCount = 1 << 20
+    static let pageCount = byteCount / ItemLayout.pageBytes
+    static let closedBit: UInt32 = 1 << 31
+
+    init(base: UnsafeMutableRawPointer) {
+        self.base = base
+        life = Atomic(Life(generation: 1, items: 0, bytes: 0).word)
+        lost = InlineArray { _ in Atomic(0) }
+    }
+
+    @inline(__always)
+    var generation: UInt16 { Life(word: life.load(ordering: .sequentiallyConsistent)).generation }
+
+    /// Marks `page` as lost; true if that is news.
+    func markLost(_ page: Int) -> Bool {
+        let bit: UInt64 = 1 << UInt64(page & 63)
+        return lost[page >> 6].bitwiseOr(bit, ordering: .relaxed).oldValue & bit == 0
+    }
+
+    @inline(__always)
+    func isLost(_ page: Int) -> Bool { lost[page >> 6].load(ordering: .relaxed) & 1 << UInt64(page & 63) != 0 }
+
+    var lostCount: Int {
+        var count = 0
+        for quarter in 0..<4 { count += lost[quarter].load(ordering: .relaxed).nonzeroBitCount }
+        return count
+    }
+
+    func forgetLosses() {
+        for quarter in 0..<4 { lost[quarter].store(0, ordering: .relaxed) }
+    }
+}
+
+/// The generation of a segment and what is alive in it, in one word: `generation16 | items20 | bytes28`.
+package struct Life: Equatable, Sendable {
+    package var word: UInt64
+
+    @inline(__always)
+    package init(word: UInt64) { self.word = word }
+
+    @inline(__always)
+    package init(generation: UInt16, items: Int, bytes: Int) {
+        word = UInt64(generation) << 48 | UInt64(items) << 28 | UInt64(bytes)
+    }
+
+    @inline(__always)
+    package var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 48) }
+    @inline(__always)
+    package var items: Int { Int(truncatingIfNeeded: word >> 28 & 0xF_FFFF) }
+    @inline(__always)
+    package var bytes: Int { Int(truncatingIfNeeded: word & 0xFFF_FFFF) }
+
+    /// The word of `items` items with `bytes` bytes, to add to or take from a life.
+    @inline(__always)
+    package static func amount(items: Int, bytes: Int) -> UInt64 { UInt64(items) << 28 | UInt64(bytes) }
+
+    /// An empty life of the next generation, which is never 0.
+    package var next: Life { Life(generation: generation == .max ? 1 : generation + 1, items: 0, bytes: 0) }
+}

@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+extension SegmentLog {
+    /// What a census found in one sealed segment.
+    package struct SegmentCensus: Sendable {
+        package let segment: Int
+        package let stream: Int
+        package let life: Life
+        package let pagesLost: Int
+        package let isVolatile: Bool
+        /// 256.
+        package static let pages = Segment.pageCount
+    }
+
+    /// What a census found.
+    package struct Census: Sendable {
+        package var segments: [SegmentCensus] = []
+        /// Pages that were found lost for the first time.
+        package var newlyLost = 0
+        /// Bytes in volatile pages that are still there.
+        package var volatileBytes = 0
+        package init() {}
+    }
+
+    /// Asks the kernel which pages of the sealed segments are still there and marks the lost ones.
+    ///
+    /// By mincore(2), 0.9 ns a page: a look at the pages themselves would refresh them all in the kernel's order and
+    /// so undo it. O(pages).
+    package func takeCensus() -> Census {
+        let streams = state.withLock { state in (0..<Self.streamCount).map { state.sealed[$0].all } }
+        var census = Census()
+        // Inside the gate nothing is refilled: a mark that comes after a retirement is wiped by the refill.
+        let pass = gate.enter(0)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Segment.pageCount) { residency in
+            for (stream, numbers) in streams.enumerated() {
+                for number in numbers { count(number, stream: stream, residency.baseAddress!, &census) }
+            }
+        }
+        gate.leave(pass)
+        return census
+    }
+
+    private func count(_ number: Int, stream: Int, _ residency: UnsafeMutablePointer<UInt8>, _ census: inout Census) {
+        let segment = table[number]
+        let life = Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent))
+        guard segment.pointee.state.load(ordering: .sequentiallyConsistent) == .sealed else { return }
+        let isVolatile = segment.pointee.isVolatile.load(ordering: .relaxed)
+        if isVolatile, arena.system.residency(segment.pointee.base, Segment.byteCount, residency) == 0 {
+            // A segment retired meanwhile shows no pages: the generation tells that apart from a loss.
+            let stillSame = segment.pointee.generation == life.generation
+            let grains = PageSize.base / ItemLayout.pageBytes
+            for page in 0..<Segment.pageCount where stillSame && residency[page / grains] & 1 == 0 {
+                if segment.pointee.markLost(page) { census.newlyLost += 1 }
+            }
+        }
+        let lost = segment.pointee.lostCount
+        if isVolatile { census.volatileBytes += Segment.byteCount - lost * ItemLayout.pageBytes }
+        census.segments.append(
+            SegmentCensus(segment: number, stream: stream, life: life, pagesLost: lost, isVolatile: isVolatile)
+        )
+    }
+
+    /// The oldest sealed segment of a stream.
+    package func oldestSealed(stream: Int) -> Int? { state.withLock { $0.sealed[stream].oldest } }
+
+    /// Sealed segments of a stream.
+    package func sealedCount(stream: Int) -> Int { state.withLock { $0.sealed[stream].count } }
+
+    /// Marks where the log stands before a sweep of the whole index, for ``sweepFinished(_:)``.
+    package func sweepStarts() -> Int { state.withLock { $0.segmentCount } }
+
+    /// Says that no entry older than the sweep's start is left in the index: segments that were refilled too often
+    /// may be used again.
+    package func sweepFinished(_ started: Int) {
+        state.withLock { state in
+            for number in 0..<state.segmentCount { table[number].pointee.refills = 0 }
+            state.free += state.worn
+            state.worn = []
+        }
+    }
+
+    /// Whether segments wait for a sweep of the index.
+    package var needsSweep: Bool { state.withLock { !$0.worn.isEmpty } }
+}

@@ -1,0 +1,280 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+/// Values one behind the other in 1 MiB segments of pages that the kernel may take back: the heart of the log.
+///
+/// Writing appends to an *active* segment, which is ordinary memory. A full segment is *sealed* as a whole: one
+/// `MADV_FREE` makes it volatile (about 13 µs a MiB, where sealing each item would cost 0.6 µs and a page). From then on
+/// the kernel takes pages in the order of sealing, sparing those that were read since, and tells nobody. Readers copy
+/// first and check afterwards: each item carries, in each page it reaches into, a tag of the segment's generation and
+/// the hash of its key. In one word it shows that the page is still there, that the segment has not been refilled, and
+/// that the item is the one looked for.
+///
+/// The log knows no keys and no policy: who owns the index decides what to append, what is no longer wanted
+/// (``forget(_:)``), which segments to empty (``retire(_:)``) and when.
+///
+/// Invariants:
+/// - Bytes of a segment are written between take and seal only, each once and before its location is known to anybody
+///   else. What a reader may race with is the kernel alone.
+/// - A segment is sealed after the last writer has published; it is retired only when sealed.
+/// - Retiring moves the generation on before the pages are discarded, so old locations are stale at once; the pages
+///   are discarded before they are refilled, which also flushes old translations on every processor; they are refilled
+///   only after every reader that was inside at the time has left (``ReaderGate``).
+/// - A page found lost is marked and stays marked until the segment is retired: a read of it would map the shared zero
+///   page, which mincore(2) reports as present.
+/// - Where sealing is refused the segment is ordinary memory (``ordinaryBytes``) and somebody must evict it.
+///
+/// - SeeAlso: madvise(2), mincore(2); Rosenblum, Ousterhout, "The Design and Implementation of a Log-Structured File
+///   System" (SOSP 1991), for segments and their cleaning.
+package final class SegmentLog: @unchecked Sendable {
+    // Sendable: `state` is a mutex; records are atomics, or guarded by that mutex where they say so; `table` is
+    // appended to under the mutex and published by an atomic.
+
+    /// Active segments that fill beside each other, so that what is expected to stay does not share pages with what
+    /// is not.
+    package static let streamCount = 2
+    package static let segmentBytes = Segment.byteCount
+    /// Refills of one segment between two sweeps of the index; below the 1,024 that a location can tell apart.
+    static let refillsBetweenSweeps = 1000
+
+    struct State: ~Copyable {
+        var segmentCount = 0
+        var active: [Int?] = Array(repeating: nil, count: SegmentLog.streamCount)
+        var cursor: [Int] = Array(repeating: 0, count: SegmentLog.streamCount)
+        /// Sealed segments, oldest first, of each stream; retired ones are skipped when met.
+        var sealed: [SegmentQueue] = [SegmentQueue(), SegmentQueue()]
+        var free: [Int] = []
+        /// Free but refilled too often since the last sweep.
+        var worn: [Int] = []
+        /// Retired since the last turn of the gate, and before it.
+        var resting: [Int] = []
+        var rested: [Int] = []
+        var runs: [PageRun] = []
+    }
+
+    let arena: PageArena
+    let table = SegmentTable()
+    let state = Mutex(State())
+    package let gate = ReaderGate()
+
+    private let volatile = Atomic<Int>(0)
+    private let ordinary = Atomic<Int>(0)
+    let sealCount = Atomic<Int>(0)
+
+    package init(arena: PageArena = PageArena(pages: .base)) { self.arena = arena }
+
+    deinit {
+        let arena = arena
+        let table = table
+        state.withLock { state in
+            table.destroy(count: state.segmentCount)
+            for run in state.runs { arena.deallocate(run) }
+        }
+    }
+
+    /// Bytes of sealed segments that the kernel may take, lost pages not subtracted.
+    package var volatileBytes: Int { volatile.load(ordering: .relaxed) }
+    /// Bytes of segments that are ordinary memory: the active ones and those that could not be sealed.
+    package var ordinaryBytes: Int { ordinary.load(ordering: .relaxed) }
+    /// Segments sealed so far: grows by one a MiB written.
+    package var sealedSegments: Int { sealCount.load(ordering: .relaxed) }
+
+    // MARK: Writing
+
+    /// Room for one item, held open until ``close(_:)``.
+    package struct Reservation: Sendable {
+        package let location: LogLocation
+        let segment: Int
+    }
+
+    /// Reserves room for `byteCount` bytes (at most ``LogLocation/maximumByteCount``); nil where the system has no
+    /// memory. The item counts as alive from here on. O(1), and a segment's worth of system calls once a MiB.
+    package func reserve(byteCount: Int, stream: Int) -> Reservation? {
+        var filled: Int?
+        let reservation: Reservation? = state.withLock { state in
+            if let number = state.active[stream] {
+                let start = ItemLayout.start(from: state.cursor[stream], byteCount: byteCount)
+                let end = ItemLayout.end(start: start, byteCount: byteCount)
+                if end <= Segment.byteCount {
+                    state.cursor[stream] = end
+                    return enter(number, start: start, byteCount: byteCount)
+                }
+                if closeToWriters(number, from: state.cursor[stream]) { filled = number }
+                state.active[stream] = nil
+            }
+            guard let number = takeFree(&state) else { return nil }
+            table[number].pointee.stream = stream
+            table[number].pointee.state.store(.active, ordering: .relaxed)
+            state.active[stream] = number
+            state.cursor[stream] = ItemLayout.end(start: 0, byteCount: byteCount)
+            ordinary.wrappingAdd(Segment.byteCount, ordering: .relaxed)
+            return enter(number, start: 0, byteCount: byteCount)
+        }
+        if let filled { seal(filled) }
+        return reservation
+    }
+
+    /// Writes the item's bytes. No lock is held; nobody else knows the place yet.
+    package func write(_ bytes: UnsafeRawBufferPointer, hash48: UInt64, at reservation: Reservation) {
+        let segment = table[reservation.segment]
+        let tag = ItemLayout.tag(generation: segment.pointee.generation, hash48: hash48)
+        ItemCopy.write(bytes, tag: tag, to: segment.pointee.base, offset: reservation.location.offset)
+    }
+
+    /// Ends a reservation, after the location has been published or given up by ``forget(_:)``.
+    package func close(_ reservation: Reservation) {
+        let writers = table[reservation.segment].pointee.writers
+            .wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+        if writers == Segment.closedBit { seal(reservation.segment) }
+    }
+
+    /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
+    package func sealActive() {
+        var filled: [Int] = []
+        state.withLock { state in
+            for stream in 0..<Self.streamCount {
+                guard let number = state.active[stream] else { continue }
+                state.active[stream] = nil
+                if closeToWriters(number, from: state.cursor[stream]) { filled.append(number) }
+            }
+        }
+        for number in filled { seal(number) }
+    }
+
+    private func enter(_ number: Int, start: Int, byteCount: Int) -> Reservation {
+        let segment = table[number]
+        segment.pointee.writers.wrappingAdd(1, ordering: .relaxed)
+        let life = segment.pointee.life.wrappingAdd(
+            Life.amount(items: 1, bytes: byteCount),
+            ordering: .relaxed
+        ).newValue
+        let generation = Life(word: life).generation
+        return Reservation(
+            location: LogLocation(segment: number, generation: generation, offset: start, byteCount: byteCount),
+            segment: number
+        )
+    }
+
+    /// Lets no further writer in; true if none is inside, so that the caller seals.
+    /// Pages from `cursor` on were never written and count as lost from the start.
+    private func closeToWriters(_ number: Int, from cursor: Int) -> Bool {
+        for page in (cursor + ItemLayout.pageBytes - 1) / ItemLayout.pageBytes..<Segment.pageCount {
+            _ = table[number].pointee.markLost(page)
+        }
+        return table[number].pointee.writers.bitwiseOr(Segment.closedBit, ordering: .acquiringAndReleasing).oldValue
+            == 0
+    }
+
+    private func seal(_ number: Int) {
+        let segment = table[number]
+        // Refused under mlock, by an old kernel or a filter: then the pages stay ordinary memory.
+        let accepted = arena.seal(segment.pointee.base, byteCount: Segment.byteCount)
+        segment.pointee.isVolatile.store(accepted, ordering: .relaxed)
+        if accepted {
+            ordinary.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
+            volatile.wrappingAdd(Segment.byteCount, ordering: .relaxed)
+        }
+        segment.pointee.state.store(.sealed, ordering: .sequentiallyConsistent)
+        sealCount.wrappingAdd(1, ordering: .relaxed)
+        state.withLock { $0.sealed[segment.pointee.stream].append(number) }
+        // The last item may have been forgotten while the segment was active.
+        if Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent)).items == 0 { _ = retire(number) }
+    }
+
+    private func takeFree(_ state: inout State) -> Int? {
+        if state.free.isEmpty { turnGate(&state) }
+        while let number = state.free.popLast() {
+            let segment = table[number]
+            if segment.pointee.refills >= Self.refillsBetweenSweeps {
+                state.worn.append(number)
+                continue
+            }
+            segment.pointee.refills += 1
+            segment.pointee.writers.store(0, ordering: .relaxed)
+            segment.pointee.forgetLosses()
+            return number
+        }
+        let number = state.segmentCount
+        guard number < LogLocation.maximumSegments, let run = arena.allocate(byteCount: Segment.byteCount) else {
+            return nil
+        }
+        table.add(number, base: run.base)
+        state.runs.append(run)
+        state.segmentCount += 1
+        return number
+    }
+
+    private func turnGate(_ state: inout State) {
+        // Two turns free what was retired before the first of them.
+        for _ in 0..<2 where !(state.resting.isEmpty && state.rested.isEmpty) {
+            guard gate.turn() else { return }
+            for number in state.rested { table[number].pointee.state.store(.free, ordering: .relaxed) }
+            state.free += state.rested
+            state.rested = state.resting
+            state.resting = []
+        }
+    }
+
+    // MARK: Letting go
+
+    /// Says that nobody wants the item at `location` any more. False if its segment has been retired meanwhile, which
+    /// has accounted for it already; then the caller must not do so again.
+    package func forget(_ location: LogLocation) -> Bool {
+        let segment = table[location.segment]
+        var life = segment.pointee.life.load(ordering: .sequentiallyConsistent)
+        while true {
+            guard Life(word: life).generation & 0x3FF == location.generation else { return false }
+            let (done, now) = segment.pointee.life.weakCompareExchange(
+                expected: life,
+                desired: life - Life.amount(items: 1, bytes: location.byteCount),
+                ordering: .sequentiallyConsistent
+            )
+            if done { break }
+            life = now
+        }
+        let left = Life(word: life).items - 1
+        if left == 0, segment.pointee.state.load(ordering: .sequentiallyConsistent) == .sealed {
+            _ = retire(location.segment)
+        }
+        return true
+    }
+
+    /// Empties a sealed segment and answers what was alive in it; nil if it is not sealed. Every location in it is
+    /// stale from here on, and its memory is free.
+    package func retire(_ number: Int) -> Life? {
+        let segment = table[number]
+        let (won, _) = segment.pointee.state.compareExchange(
+            expected: .sealed,
+            desired: .resting,
+            ordering: .sequentiallyConsistent
+        )
+        guard won else { return nil }
+        var life = segment.pointee.life.load(ordering: .sequentiallyConsistent)
+        while true {
+            let (done, now) = segment.pointee.life.weakCompareExchange(
+                expected: life,
+                desired: Life(word: life).next.word,
+                ordering: .sequentiallyConsistent
+            )
+            if done { break }
+            life = now
+        }
+        let wasVolatile = segment.pointee.isVolatile.exchange(false, ordering: .relaxed)
+        if wasVolatile {
+            volatile.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
+        } else {
+            ordinary.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
+        }
+        arena.discard(segment.pointee.base, byteCount: Segment.byteCount)
+        state.withLock { state in
+            state.sealed[segment.pointee.stream].retired(number)
+            state.resting.append(number)
+        }
+        return Life(word: life)
+    }
+}

@@ -132,9 +132,10 @@ if !isDependency {
         .executableTarget(
             name: "cache-demo",
             dependencies: [
-                "MemoryCaching", "FoundationCaching", "CacheSimulation",
+                "MemoryCaching", "FoundationCaching", "CacheSimulation", "MemoryPressure", "PurgeableMemory",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             swiftSettings: settings
         ),

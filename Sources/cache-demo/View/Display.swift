@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Glibc
+
+/// What shows the demo while it runs.
+protocol Display: Sendable {
+    func begin(_ setting: Setting)
+    /// Called with each sample, ten times a second at most.
+    func show(_ record: RunRecord)
+    func end(_ record: RunRecord)
+    func finish(_ verdict: Verdict)
+    /// Leaves the terminal as it was; from any thread, at any moment.
+    func restore()
+}
+
+/// Plain lines, on standard error where standard output is for JSON.
+func makeDisplay(_ options: DemoOptions) -> any Display {
+    PlainDisplay(file: options.json ? 2 : 1, seconds: options.seconds)
+}
+
+/// Writes text whole to a file descriptor.
+func emit(_ text: String, to file: CInt) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+        let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { return }
+        bytes = bytes.dropFirst(count)
+    }
+}

@@ -1,0 +1,65 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Synchronization
+
+/// A control: what everybody writes first, a dictionary behind a lock. It keeps everything.
+final class DictionaryFetcher: ThumbnailFetcher {
+    private struct State {
+        var values: [URL: Data] = [:]
+        var bytes = 0
+    }
+
+    private let downloader: Downloader
+    private let state = Mutex(State())
+
+    init(downloader: Downloader) { self.downloader = downloader }
+
+    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        if let cached = state.withLock({ $0.values[url] }) {
+            cached.withUnsafeBytes(use)
+            return .cache
+        }
+        let data = try await downloader.data(from: url)
+        state.withLock { state in
+            if state.values.updateValue(data, forKey: url) == nil { state.bytes += data.count }
+        }
+        data.withUnsafeBytes(use)
+        return .origin
+    }
+
+    var contents: CacheContents { state.withLock { CacheContents(entries: $0.values.count, bytes: $0.bytes) } }
+}
+
+/// A control: the NSCache that Foundation has on Linux, used as Item 50 says.
+///
+/// It tells neither how many entries nor how many bytes it holds; both are counted here, as stored.
+final class FoundationCacheFetcher: ThumbnailFetcher {
+    private let downloader: Downloader
+    // Foundation's class is documented as safe for threads, but not declared Sendable.
+    private nonisolated(unsafe) let cache = Foundation.NSCache<NSURL, NSData>()
+    private let stored = Mutex(CacheContents())
+
+    init(downloader: Downloader) { self.downloader = downloader }
+
+    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        if let cached = cache.object(forKey: url as NSURL) {
+            use(UnsafeRawBufferPointer(start: cached.bytes, count: cached.length))
+            return .cache
+        }
+        let data = try await downloader.data(from: url)
+        cache.setObject(data as NSData, forKey: url as NSURL, cost: data.count)
+        stored.withLock {
+            $0.entries += 1
+            $0.bytes += data.count
+        }
+        data.withUnsafeBytes(use)
+        return .origin
+    }
+
+    var contents: CacheContents { stored.withLock { $0 } }
+}

@@ -1,0 +1,64 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Glibc
+import MemoryPressure
+import Synchronization
+
+/// Tells the parent ten times a second how the run stands, from a thread of its own: the workers keep Swift's pool busy.
+final class Sampler: Sendable {
+    /// Ten a second: as often as the view is drawn.
+    static let interval = 0.1
+
+    private let meter: Meter
+    private let fetcher: any ThumbnailFetcher
+    private let pressure: ManualPressure
+    private let start = Mutex(ContinuousClock.now)
+    private let finished = Mutex(false)
+
+    init(meter: Meter, fetcher: any ThumbnailFetcher, pressure: ManualPressure) {
+        self.meter = meter
+        self.fetcher = fetcher
+        self.pressure = pressure
+    }
+
+    func begin(at now: ContinuousClock.Instant) {
+        start.withLock { $0 = now }
+        Thread.detachNewThread { [self] in
+            while !finished.withLock({ $0 }) {
+                report()
+                Thread.sleep(forTimeInterval: Self.interval)
+            }
+        }
+    }
+
+    /// Tells the last figures.
+    func finish() {
+        finished.withLock { $0 = true }
+        report()
+    }
+
+    private func report() {
+        var sample = meter.sample
+        sample.time = (ContinuousClock.now - start.withLock { $0 }) / .seconds(1)
+        let contents = fetcher.contents
+        sample.entries = contents.entries
+        sample.cachedBytes = contents.bytes
+        sample.purgeableBytes = contents.purgeableBytes
+        sample.evictions = contents.evictions
+        sample.residentBytes = Self.residentBytes
+        sample.level = pressure.monitor.level.name
+        // One write a line, below PIPE_BUF (pipe(7)): lines of two threads never mix.
+        emit(ChildReport.sample(sample).line + "\n", to: 1)
+    }
+
+    /// Resident memory of this process (proc(5), statm: pages, the second field).
+    private static var residentBytes: Int {
+        let fields = (KernelFile.read("/proc/self/statm") ?? "").split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}

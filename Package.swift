@@ -36,7 +36,17 @@ let package = Package(
         .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
         .library(name: "CacheSimulation", targets: ["CacheSimulation"]),
     ],
-    dependencies: [],
+    traits: [
+        .trait(name: "MetricsSupport", description: "Report a cache's statistics through swift-metrics."),
+        .trait(name: "LoggingSupport", description: "Log what loads do through swift-log."),
+        .trait(name: "ServiceLifecycleSupport", description: "Run the maintenance as a service of a service group."),
+    ],
+    dependencies: [
+        // Of the traits alone, all off by default: without them nothing of this is fetched.
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
     targets: [
         // The product, from the ground up: every arrow points down this list.
         .target(name: "CMemoryShims"),
@@ -44,7 +54,16 @@ let package = Package(
         .target(name: "PurgeableMemory", dependencies: ["CMemoryShims"], swiftSettings: settings),
         .target(
             name: "MemoryCaching",
-            dependencies: ["PurgeableMemory", "MemoryPressure", "CMemoryShims"],
+            dependencies: [
+                "PurgeableMemory", "MemoryPressure", "CMemoryShims",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycleSupport"])
+                ),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -76,7 +95,20 @@ let package = Package(
         ),
         .testTarget(
             name: "MemoryCachingTests",
-            dependencies: ["MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport"],
+            dependencies: [
+                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport",
+                .product(
+                    name: "MetricsTestKit",
+                    package: "swift-metrics",
+                    condition: .when(traits: ["MetricsSupport"])
+                ),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycleSupport"])
+                ),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -26,6 +26,10 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// the load in seconds. Called after the load, outside every lock.
     public var recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
+    /// Called when a load has ended and before those who wait for it hear of it, on the load's task, outside every
+    /// lock: for logs and measurements. Nil by default.
+    public var loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
+
     /// The clock that lifetimes are measured by. The default runs on while the machine sleeps.
     public var clock: any Clock<Duration>
 
@@ -39,6 +43,7 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         expiresAfter: Duration? = nil,
         failureLifetime: Duration? = nil,
         recomputeCost: (@Sendable (Key, Value, Duration) -> Double)? = nil,
+        loadHandler: (@Sendable (CacheLoad<Key>) -> Void)? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
         evictsUnderMemoryPressure: Bool = true
     ) {
@@ -46,6 +51,7 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         self.expiresAfter = expiresAfter
         self.failureLifetime = failureLifetime
         self.recomputeCost = recomputeCost
+        self.loadHandler = loadHandler
         self.clock = clock
         self.evictsUnderMemoryPressure = evictsUnderMemoryPressure
     }

@@ -20,6 +20,9 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
+    /// Told of every load.
+    let loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
+
     /// Failures remembered at most. Each is an entry of tens of bytes and an error; a thousand keys that fail at once
     /// are an outage of what they are loaded from, where forgetting the oldest costs one more attempt.
     static var failureLimit: Int { 1024 }
@@ -28,6 +31,7 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         clock = LifetimeClock(options.clock)
         failureLifetime = options.failureLifetime
         recomputeCost = options.recomputeCost
+        loadHandler = options.loadHandler
         failures = options.failureLifetime.map { _ in
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }

@@ -113,16 +113,17 @@ extension MemoryCache {
         _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
     ) {
         run.start { [self] in
+            let keys = flights.map(\.key)
             let began = loading.beginLoad()
             do throws(E) {
-                let values = try await load(flights.map(\.key))
-                let duration = loading.endLoad(since: began) / flights.count
+                let values = try await load(keys)
+                let duration = loading.endLoad(keys, .bulk, since: began, .loaded(values.count)) / keys.count
                 for flight in flights {
                     let outcome = values[flight.key].map { deliver($0, to: flight, after: duration) }
                     loading.flights.land(flight, outcome ?? .absent)
                 }
             } catch {
-                loading.endLoad(since: began, failed: true)
+                loading.endLoad(keys, .bulk, since: began, .failed(error))
                 for flight in flights {
                     loading.remember(error, of: flight)
                     loading.flights.land(flight, .failure(error))

@@ -15,10 +15,10 @@ extension MemoryCache {
             let outcome: FlightOutcome<Value>
             do throws(E) {
                 let value = try await load()
-                let duration = loading.endLoad(since: began)
+                let duration = loading.endLoad([flight.key], .miss, since: began, .loaded(1))
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
-                loading.endLoad(since: began, failed: true)
+                loading.endLoad([flight.key], .miss, since: began, .failed(error))
                 loading.remember(error, of: flight)
                 outcome = .failure(error)
             }
@@ -89,10 +89,16 @@ extension LoadingDesk {
 
     /// A load has ended: counts its time and answers it.
     @discardableResult
-    func endLoad(since began: Int64, failed: Bool = false) -> Duration {
+    func endLoad(
+        _ keys: [Key],
+        _ reason: CacheLoad<Key>.Reason,
+        since began: Int64,
+        _ result: CacheLoad<Key>.Result
+    ) -> Duration {
         let elapsed = max(0, clock.nanoseconds() - began)
         counters.nanoseconds.add(elapsed, ordering: .relaxed)
-        if failed { counters.failed.add(1, ordering: .relaxed) }
+        if case .failed = result { counters.failed.add(1, ordering: .relaxed) }
+        loadHandler?(CacheLoad(keys: keys, reason: reason, duration: .nanoseconds(elapsed), result: result))
         return .nanoseconds(elapsed)
     }
 }

@@ -95,10 +95,10 @@ struct LoadingTraitTests {
 
     #if ServiceLifecycleSupport
     @Test("Maintenance ends without an error when its service group shuts down")
-    func service() async throws {
+    func service() async {
         let clock = ManualClock()
         let maintenance = CacheMaintenance(every: .seconds(10), clock: clock)
-        try await testGracefulShutdown { trigger in
+        await testGracefulShutdown { trigger in
             async let service: Void = maintenance.run()
             await yieldUntil { clock.sleeperCount == 1 }
             trigger.triggerGracefulShutdown()

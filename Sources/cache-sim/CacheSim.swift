@@ -8,64 +8,150 @@ import ArgumentParser
 import CacheSimulation
 import Foundation
 
-/// Replays logs of requests through cache policies and says what limit buys what.
+/// Replays logs of requests through caches and says what limit buys what.
 @main
 struct CacheSim: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-sim",
-        abstract: "Replay a log of requests through a cache and see what limit buys what."
+        abstract: "Replay a log of what was asked for, and see what cache limit buys what.",
+        usage: "cache-sim TRACE... [--size SIZE]... [--policy POLICY]... [--cost MODEL] [--csv] [--svg FILE]",
+        discussion: """
+            A trace is a list of requests in their order, such as an access log. Write one as lines of \
+            “key[,size[,cost]]”: the key may be any text, the size is the value's in bytes, the cost what it took to \
+            make it. Also read are records of a 64-bit key and a 32-bit size (little-endian), ARC and LIRS block \
+            traces and libCacheSim's oracleGeneral; gzip and Zstandard are unpacked.
+
+            Traces with sizes are replayed with limits in bytes, others with limits in entries. MemoryCache is this \
+            package's cache, through its public interface; the others are what is published, Belady and BelSize what \
+            could be done by knowing the future.
+
+            EXAMPLES
+              cache-sim access.csv --size 64MB --size 256MB
+              cache-sim access.csv.gz --svg curves.svg
+              cache-sim a.trace.gz b.trace.gz -s 1% -p MemoryCache -p LRU --cost A
+
+            EXIT STATUS
+              0 if all went well, 64 if the command line makes no sense, 66 if a trace cannot be read.
+            """
     )
 
-    @Argument(help: ArgumentHelp("Logs of requests, plain or compressed.", valueName: "trace"))
-    var traces: [String]
+    @Argument(help: ArgumentHelp("Logs of requests.", valueName: "trace"))
+    var traces: [String] = []
 
-    @Option(name: .shortAndLong, parsing: .singleValue, help: "A cache size: 1%, 64MB, 64MiB or a count.")
-    var size: [String] = []
+    @Option(
+        name: .shortAndLong,
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "How large the cache is: 1% of all that the trace asks for, 64MB, 64MiB, or a count of entries. May be "
+                + "given several times. (default: 0.1%, 1%, 10%)",
+            valueName: "size"
+        ),
+        transform: Words.size
+    )
+    var size: [CacheSize] = []
 
-    @Option(name: .shortAndLong, parsing: .singleValue, help: "A policy, or all.")
-    var policy: [String] = ["all"]
+    @Option(
+        name: .shortAndLong,
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "all, or one of \(Words.policies). May be given several times. (default: all)",
+            valueName: "policy"
+        ),
+        transform: Words.policy
+    )
+    var policy: [SimulatedPolicy?] = []
 
-    @Option(help: "What misses cost: none, A, B or trace.", transform: Self.costModel)
+    @Option(
+        help: ArgumentHelp(
+            "What misses cost: none (all the same), A (1 to 1000, whatever the size), B (growing with size) or trace "
+                + "(what the trace says).",
+            valueName: "model"
+        ),
+        transform: Words.cost
+    )
     var cost: CostModel = .none
 
-    @Option(help: "The traces' format.", transform: Self.traceFormat)
+    @Option(
+        help: ArgumentHelp(
+            "What to count: misses, hits, bytes (missed) or cost (of misses). (default: cost with a cost model, "
+                + "else misses)",
+            valueName: "metric"
+        ),
+        transform: Words.metric
+    )
+    var metric: SimulationReport.Metric?
+
+    @Option(
+        help: ArgumentHelp("The traces' format: \(Words.formats).", valueName: "format"),
+        transform: Words.format
+    )
     var format: TraceFormat = .automatic
 
-    @Flag(help: "CSV instead of tables.")
+    @Flag(help: "Write CSV, a line for each simulation, instead of tables.")
     var csv = false
 
-    @Option(name: .shortAndLong, help: "How many simulations run at a time.")
+    @Option(
+        help: ArgumentHelp(
+            "Draw miss-ratio curves; without --size, at nine sizes from 0.1% to 50%.",
+            valueName: "file"
+        )
+    )
+    var svg: String?
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How many simulations run at a time.", valueName: "count"))
     var jobs = ProcessInfo.processInfo.activeProcessorCount
 
-    static func costModel(_ text: String) throws -> CostModel {
-        guard let model = CostModel.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) else {
-            throw ValidationError("“\(text)” is no cost model")
-        }
-        return model
-    }
-
-    static func traceFormat(_ text: String) throws -> TraceFormat {
-        guard let format = TraceFormat(rawValue: text) else { throw ValidationError("“\(text)” is no format") }
-        return format
+    func validate() throws {
+        if traces.isEmpty { throw ValidationError("Name at least one trace.") }
+        if jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
     }
 
     func run() async throws {
-        var plan = SimulationPlan(costs: cost)
-        if !size.isEmpty { plan.sizes = size.compactMap(CacheSize.init) }
-        if policy != ["all"] {
-            plan.policies = policy.compactMap { name in
-                SimulatedPolicy.allCases.first { $0.rawValue.lowercased() == name.lowercased() }
-            }
-        }
-        var heading = true
+        let plan = SimulationPlan(policies: policies, sizes: sizes, costs: cost)
+        let metric = metric ?? (cost == .none ? .misses : .cost)
+        var reports: [SimulationReport] = []
         for path in traces {
-            let trace = try Trace(contentsOf: path, format: format)
-            let report = try await plan.run(over: trace, jobs: jobs)
-            print(
-                csv ? report.csv(heading: heading) : report.text(cost == .none ? .misses : .cost),
-                terminator: csv ? "" : "\n"
-            )
-            heading = false
+            let report = try await report(on: path, plan)
+            print(csv ? report.csv(heading: reports.isEmpty) : report.text(metric), terminator: csv ? "" : "\n")
+            reports.append(report)
         }
+        if !csv, let summary = SimulationSummary(reports) { print(summary.text) }
+        if let svg { try write(MissRatioChart(reports, metric: metric).svg, to: svg) }
+    }
+
+    /// Reads one trace and runs the plan over it.
+    private func report(on path: String, _ plan: SimulationPlan) async throws -> SimulationReport {
+        let name = (path as NSString).lastPathComponent
+        let progress = ProgressLine()
+        defer { progress.clear() }
+        do {
+            let trace = try Trace(contentsOf: path, format: format) { progress.show(name, requests: $0) }
+            return try await plan.run(over: trace, jobs: jobs) { progress.show(name, share: $0) }
+        } catch let error as TraceError {
+            progress.clear()
+            throw Failure.say(error.description, status: 66)
+        } catch let error as SimulationPlan.PlanError {
+            progress.clear()
+            throw Failure.say(error.description, status: 64)
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        do {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        } catch {
+            throw Failure.say("\(path): cannot be written; check the folder and its permissions", status: 73)
+        }
+    }
+
+    /// Nil is all.
+    private var policies: [SimulatedPolicy]? {
+        policy.isEmpty || policy.contains(nil) ? nil : policy.compactMap(\.self)
+    }
+
+    private var sizes: [CacheSize] {
+        if !size.isEmpty { return size }
+        let shares = svg == nil ? [0.001, 0.01, 0.1] : [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+        return shares.map { .share($0) }
     }
 }

@@ -10,9 +10,9 @@ extension SimulationReport {
         let what = isSized ? ", \(Quantity.bytes(footprint)) of values" : ""
         var text = "\(trace): \(Quantity.grouped(requests)) requests for \(Quantity.grouped(keys)) keys\(what)\n"
         var table = TextTable(
-            [metric.title] + zip(plan.sizes, capacities).map { "\($0) = \(capacityText($1))" }.map(Self.withoutEcho)
+            [metric.title] + zip(sizes, capacities).map { "\($0) = \(capacityText($1))" }.map(Self.withoutEcho)
         )
-        for policy in plan.policies {
+        for policy in policies {
             let cells = capacities.map { capacity in
                 result(policy, capacity: capacity).map { Quantity.fixed(100 * metric.value(of: $0), decimals: 2) } ?? ""
             }
@@ -20,19 +20,19 @@ extension SimulationReport {
         }
         text += table.text
         let advice = advice(metric)
-        if !advice.isEmpty { text += advice.map { "\($0)\n" }.joined() }
+        if !advice.isEmpty { text += "\n" + advice.map { "\($0)\n" }.joined() }
         return text
     }
 
     /// What the next limit up would save and the next one down would lose, a sentence for each size.
     public func advice(_ metric: Metric) -> [String] {
-        guard let policy = Self.adviser(of: plan.policies) else { return [] }
+        guard let policy = Self.adviser(of: policies) else { return [] }
         // Saved points read alike for hits and misses.
         let metric = metric == .hits ? .misses : metric
         return capacities.compactMap { capacity in
             guard let here = result(policy, capacity: capacity) else { return nil }
             let share = metric.value(of: here)
-            var parts = ["\(policy.rawValue) with \(capacityText(capacity)) misses \(Quantity.percent(share))"]
+            var parts = ["\(capacityText(capacity)): \(policy.rawValue) misses \(Quantity.percent(share))"]
             if let twice = result(policy, capacity: 2 * capacity) {
                 parts.append(change(share, metric.value(of: twice), "doubling", 2 * capacity))
             }

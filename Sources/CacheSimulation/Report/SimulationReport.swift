@@ -48,20 +48,29 @@ public struct SimulationReport: Sendable {
     public let footprint: Int
     /// Whether capacities are in bytes.
     public let isSized: Bool
-    /// What was run.
-    public let plan: SimulationPlan
-    /// The capacity of each size of the plan.
+    /// The policies, in the order of the plan.
+    public let policies: [SimulatedPolicy]
+    /// The sizes as they were asked for.
+    public let sizes: [CacheSize]
+    /// The capacity of each size.
     public let capacities: [Int]
     /// What came out, also for half and twice each size for the policy that gives the advice.
     public let results: [SimulationResult]
 
-    init(trace: IndexedTrace, plan: SimulationPlan, capacities: [Int], results: [SimulationResult]) {
+    init(
+        trace: IndexedTrace,
+        policies: [SimulatedPolicy],
+        sizes: [CacheSize],
+        capacities: [Int],
+        results: [SimulationResult]
+    ) {
         self.trace = trace.name
         requests = trace.requests.count
         keys = trace.keys.count
         footprint = trace.footprint
         isSized = trace.isSized
-        self.plan = plan
+        self.policies = policies
+        self.sizes = sizes
         self.capacities = capacities
         self.results = results
     }

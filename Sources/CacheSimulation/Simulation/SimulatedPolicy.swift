@@ -35,4 +35,18 @@ public enum SimulatedPolicy: String, Sendable, CaseIterable {
 
     /// Whether the policy looks into the future: a bound, not a cache.
     public var isOffline: Bool { self == .belady || self == .belSize }
+
+    /// The policies that say something about a trace: one bound instead of two, costs only where there are some, and
+    /// the product's engine without its plain copy.
+    public static func all(sized: Bool, costs: Bool) -> [SimulatedPolicy] {
+        allCases.filter { policy in
+            switch policy {
+            case .reference: false
+            case .belady: !sized
+            case .belSize: sized
+            case .gdsfCost: costs
+            default: true
+            }
+        }
+    }
 }

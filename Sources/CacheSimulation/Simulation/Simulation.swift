@@ -12,8 +12,19 @@ public enum Simulation {
     ///   - policy: Which keys to keep.
     ///   - trace: The requests.
     ///   - capacity: Bytes for a sized trace, entries otherwise; at least 1.
-    ///   - progress: Told now and then how many more requests are done.
-    /// - Complexity: O(*n* log *n*) in the requests at worst.
+    ///   - costs: What misses cost; all but ``CostModel/none`` are told to the policies that weigh costs.
+    /// - Complexity: O(*n* log *n*) in the requests at worst. To run several policies or sizes use ``SimulationPlan``,
+    ///   which prepares the trace once.
+    public static func run(
+        _ policy: SimulatedPolicy,
+        over trace: Trace,
+        capacity: Int,
+        costs: CostModel = .none
+    ) -> SimulationResult {
+        run(policy, over: IndexedTrace(trace, costs: costs), capacity: capacity)
+    }
+
+    /// The same over a trace made ready; `progress` is told now and then how many more requests are done.
     package static func run(
         _ policy: SimulatedPolicy,
         over trace: IndexedTrace,

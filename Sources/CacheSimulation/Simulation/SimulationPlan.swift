@@ -6,16 +6,16 @@
 
 /// Policies, sizes and a cost model to run over a trace.
 public struct SimulationPlan: Sendable {
-    /// Which policies.
-    public var policies: [SimulatedPolicy]
+    /// The policies; nil is ``SimulatedPolicy/all(sized:costs:)``.
+    public var policies: [SimulatedPolicy]?
     /// How large the caches are.
     public var sizes: [CacheSize]
     /// What misses cost.
     public var costs: CostModel
 
-    /// A plan; by default every policy at 0.1 %, 1 % and 10 % of what the trace asks for.
+    /// A plan; by default every policy that says something, at 0.1 %, 1 % and 10 % of what the trace asks for.
     public init(
-        policies: [SimulatedPolicy] = SimulatedPolicy.allCases,
+        policies: [SimulatedPolicy]? = nil,
         sizes: [CacheSize] = [.share(0.001), .share(0.01), .share(0.1)],
         costs: CostModel = .none
     ) {
@@ -55,6 +55,7 @@ public struct SimulationPlan: Sendable {
         progress: @escaping @Sendable (Double) -> Void = { _ in }
     ) async throws(PlanError) -> SimulationReport {
         if costs == .trace, !trace.hasCosts { throw .noCosts(trace: trace.name) }
+        let policies = policies ?? SimulatedPolicy.all(sized: trace.isSized, costs: costs != .none)
         let indexed = IndexedTrace(trace, costs: costs)
         var capacities: [Int] = []
         for size in sizes {
@@ -74,7 +75,8 @@ public struct SimulationPlan: Sendable {
         let results = await Self.run(runs, over: indexed, jobs: max(1, jobs), done: done)
         return SimulationReport(
             trace: indexed,
-            plan: self,
+            policies: policies,
+            sizes: sizes,
             capacities: capacities,
             results: results
         )

@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Miss-ratio curves as an SVG drawing: a panel a trace, a line a policy, cache size from left to right.
+public struct MissRatioChart: Sendable {
+    private let reports: [SimulationReport]
+    private let metric: SimulationReport.Metric
+
+    /// A chart of `metric` over the sizes of each report.
+    public init(_ reports: [SimulationReport], metric: SimulationReport.Metric = .misses) {
+        self.reports = reports
+        self.metric = metric
+    }
+
+    /// The drawing, a complete SVG document.
+    public var svg: String {
+        let columns = min(2, max(1, reports.count))
+        let rows = (reports.count + columns - 1) / columns
+        let width = columns * Int(MissRatioPanel.width), height = rows * Int(MissRatioPanel.height)
+        var text = """
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
+            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="12">
+            <rect width="100%" height="100%" fill="#ffffff"/>
+
+            """
+        for (index, report) in reports.enumerated() {
+            let x = index % columns * Int(MissRatioPanel.width), y = index / columns * Int(MissRatioPanel.height)
+            text += "<g transform=\"translate(\(x) \(y))\">\n\(MissRatioPanel(report, metric).elements)</g>\n"
+        }
+        return text + "</svg>\n"
+    }
+}

@@ -1,0 +1,130 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+
+@testable import CacheSimulation
+
+@Suite("Policies over generated traces")
+struct PolicyPropertyTests {
+    static let patterns: [TraceGenerator.Pattern] = [
+        .zipf(exponent: 0.9), .drift(exponent: 0.9, period: 20), .shocks(exponent: 1, period: 10_000),
+        .scans(exponent: 1, period: 1000, length: 300), .oneHitWonders(exponent: 1, share: 0.4),
+        .bursts(exponent: 0.8, period: 40, length: 8), .loop,
+    ]
+
+    static func trace(_ pattern: TraceGenerator.Pattern, sized: Bool = false, seed: UInt64) -> IndexedTrace {
+        let sizes = sized ? TraceGenerator.Sizes.spread(smallest: 10, largest: 10_000) : .unit
+        let requests = TraceGenerator(pattern, keys: 200, sizes: sizes, seed: seed).prefix(3000)
+        return IndexedTrace(Trace(name: "\(pattern)", requests))
+    }
+
+    @Test("Knowing the future beats everybody", arguments: patterns)
+    func bounds(pattern: TraceGenerator.Pattern) {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        let trace = Self.trace(pattern, seed: seed)
+        for capacity in [1, 7, 60] {
+            let belady = Simulation.run(.belady, over: trace, capacity: capacity).hits
+            // With one size only, BelSize is the optimum of caches that may turn a newcomer away.
+            let optimum = Simulation.run(.belSize, over: trace, capacity: capacity).hits
+            #expect(optimum >= belady)
+            for policy in SimulatedPolicy.allCases {
+                let hits = Simulation.run(policy, over: trace, capacity: capacity).hits
+                #expect(hits <= optimum, "\(policy) at \(capacity)")
+                // These two turn newcomers away.
+                if policy != .foundationNSCache, policy != .belSize {
+                    #expect(hits <= belady, "\(policy) at \(capacity)")
+                }
+            }
+        }
+    }
+
+    @Test("A cache that holds everything misses each key once", arguments: SimulatedPolicy.allCases)
+    func everything(policy: SimulatedPolicy) {
+        for sized in [false, true] {
+            let trace = Self.trace(.zipf(exponent: 0.9), sized: sized, seed: 5)
+            // Policies with a queue on trial hold everything only with room to spare.
+            let result = Simulation.run(policy, over: trace, capacity: trace.footprint * 12)
+            #expect(result.misses == trace.keys.count)
+            #expect(result.requests == trace.requests.count)
+        }
+    }
+
+    @Test("No policy ever holds more than its capacity", arguments: patterns)
+    func capacity(pattern: TraceGenerator.Pattern) {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        for sized in [false, true] {
+            let trace = Self.trace(pattern, sized: sized, seed: seed)
+            for capacity in sized ? [9, 20_000] : [1, 2, 50] {
+                var setting = PolicySetting(capacity: capacity, trace: trace)
+                setting.nextPositions = trace.nextPositions()
+                check(FIFOPolicy(setting), setting)
+                check(LRUPolicy(setting), setting)
+                check(ARCPolicy(setting), setting)
+                check(SIEVEPolicy(setting), setting)
+                check(S3FIFOPolicy(setting), setting)
+                check(WTinyLFUPolicy(setting), setting)
+                check(GDSFPolicy(setting), setting)
+                check(FoundationNSCachePolicy(setting), setting)
+                check(LazyGreedyDualReference(setting), setting)
+                check(BeladyPolicy(setting), setting)
+                check(BelSizePolicy(setting), setting)
+                check(MemoryCachePolicy(setting), setting)
+            }
+        }
+    }
+
+    private func check<Policy: CachePolicy>(_ policy: Policy, _ setting: PolicySetting) {
+        var cache = policy
+        var most = 0
+        for (position, key) in setting.trace.requests.enumerated() {
+            _ = cache.request(Int(key), at: position)
+            most = max(most, cache.used)
+        }
+        #expect(most <= setting.capacity, "\(Policy.self)")
+    }
+}
+
+@Suite("The product against LRU")
+struct ProductAgainstLRUTests {
+    /// Requests enough for the smallest difference to be none of chance.
+    static let requests = 20_000
+
+    @Test(
+        "Never more than 1.01 × LRU's misses, whatever happens in the traffic",
+        arguments: PolicyPropertyTests.patterns,
+        [1, 2, 10, 100]
+    )
+    func neverWorse(pattern: TraceGenerator.Pattern, capacity: Int) {
+        for sized in capacity < 100 ? [false] : [false, true] {
+            let sizes = sized ? TraceGenerator.Sizes.spread(smallest: 100, largest: 10_000) : .unit
+            let requests = TraceGenerator(pattern, keys: 2000, sizes: sizes, seed: 11).prefix(Self.requests)
+            let trace = IndexedTrace(Trace(name: "", requests))
+            // The mean size of the spread is about 2,150 bytes.
+            let capacity = sized ? capacity * 2150 : capacity
+            let lru = Simulation.run(.lru, over: trace, capacity: capacity).misses
+            for policy in [SimulatedPolicy.memoryCache, .reference] {
+                let misses = Simulation.run(policy, over: trace, capacity: capacity).misses
+                #expect(
+                    Double(misses) <= 1.01 * Double(lru),
+                    "\(policy): \(misses) misses, LRU \(lru)\(sized ? ", sized" : "")"
+                )
+            }
+        }
+    }
+
+    @Test("Costs are heeded: less is spent on misses than by LRU")
+    func costs() {
+        let sizes = TraceGenerator.Sizes.spread(smallest: 100, largest: 10_000)
+        let requests = TraceGenerator(.zipf(exponent: 0.8), keys: 2000, sizes: sizes, seed: 3).prefix(Self.requests)
+        let trace = IndexedTrace(Trace(name: "", requests), costs: .a)
+        let lru = Simulation.run(.lru, over: trace, capacity: trace.footprint / 10).costMissRatio
+        let reference = Simulation.run(.reference, over: trace, capacity: trace.footprint / 10).costMissRatio
+        #expect(reference < 0.8 * lru)
+    }
+}

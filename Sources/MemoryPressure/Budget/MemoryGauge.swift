@@ -1,0 +1,185 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+/// The budget read again and again: open files, and no more of them than it takes.
+///
+/// A reading in the middle of a burst costs one pread of a usage file (0.5 µs). What changes slowly is read less often,
+/// and each economy is bounded:
+/// - The tree of limits is read again when it is a second old: containers are resized, processes moved.
+/// - inactive_file costs 7 µs, so the last one is used again for 2 ms near the mark and 50 ms far from it. Whoever is
+///   about to evict asks for an exact reading.
+/// - Limits with more than a gigabyte and four times the tightest one's room are skipped for 50 ms.
+///
+/// Files that vanish or hold garbage drop out until the tree is read again, which a failed reading brings about at
+/// once; the limits that remain govern.
+package final class MemoryGauge: Sendable {
+    /// The tightest constraint as it stands.
+    package struct Reading: Sendable, Equatable {
+        /// Bytes that the constraint allows.
+        package var limit: Int
+        /// Bytes used of it; see ``MemoryBudget/usedBytes``.
+        package var used: Int
+        /// Counts the readings of inactive_file: bytes used in readings with different numbers are not comparable to
+        /// the last page.
+        package var correction: Int
+
+        package init(limit: Int, used: Int, correction: Int = 0) {
+            self.limit = limit
+            self.used = used
+            self.correction = correction
+        }
+
+        /// Where eviction begins: 7/8 of the limit. A burst of 3 GB/s takes 10 ms for the last eighth of 256 MiB, and
+        /// the kernel's first notification would come at the limit.
+        package var mark: Int { limit - limit / 8 }
+
+        /// Bytes to the mark; negative beyond it.
+        package var room: Int { mark - used }
+    }
+
+    private struct State {
+        var treeReadAt: UInt64?
+        var constraints: [MemoryConstraint] = []
+        var kept: [KeptConstraint] = []
+        var allReadAt: UInt64 = 0
+        var correction = 0
+    }
+
+    /// How old each economy may become, in nanoseconds.
+    private static let treeAge: UInt64 = 1_000_000_000
+    private static let farAge: UInt64 = 50_000_000
+    private static let nearAge: UInt64 = 2_000_000
+
+    private let files: SystemFiles
+    private let state = Mutex(State())
+
+    /// A gauge of `files`; opens nothing before the first reading.
+    package init(_ files: SystemFiles = .system) { self.files = files }
+
+    /// The tightest constraint at `now` (monotonic nanoseconds); nil where none can be read.
+    package func read(now: UInt64, exact: Bool = false) -> Reading? {
+        state.withLock { state in
+            // A clock that jumps back makes the difference wrap, and everything is read again.
+            if state.treeReadAt.map({ now &- $0 >= Self.treeAge }) ?? true { readTree(&state, now) }
+            if let reading = read(&state, now, exact) { return reading }
+            readTree(&state, now)
+            return read(&state, now, true)
+        }
+    }
+
+    private func readTree(_ state: inout State, _ now: UInt64) {
+        state.treeReadAt = now
+        let constraints = MemoryConstraint.all(files)
+        guard constraints != state.constraints || state.kept.count != constraints.count else { return }
+        let old = Dictionary(state.kept.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        state.constraints = constraints
+        state.kept = constraints.compactMap { constraint in
+            if let kept = old[constraint.key] {
+                kept.limit = constraint.limit
+                return kept
+            }
+            return KeptConstraint(constraint, files)
+        }
+        state.allReadAt = now &- Self.farAge
+    }
+
+    private func read(_ state: inout State, _ now: UInt64, _ exact: Bool) -> Reading? {
+        let readsAll = exact || now &- state.allReadAt >= Self.farAge
+        if readsAll { state.allReadAt = now }
+        let tightestRoom = state.kept.lazy.map(\.room).min() ?? .max
+        let (bound, overflow) = max(tightestRoom, 0).multipliedReportingOverflow(by: 4)
+        let skipBeyond = max(overflow ? .max : bound, 1 << 30)
+
+        var tightest: KeptConstraint?
+        for kept in state.kept {
+            if readsAll || kept.room <= skipBeyond {
+                guard kept.read(now, exact: exact, near: Self.nearAge, far: Self.farAge, &state.correction) else {
+                    kept.room = .max
+                    continue
+                }
+            }
+            if kept.room < tightest?.room ?? .max { tightest = kept }
+        }
+        return tightest.map { Reading(limit: $0.limit, used: $0.used, correction: state.correction) }
+    }
+}
+
+/// A constraint with its files open. Touched under the gauge's lock only.
+private final class KeptConstraint {
+    let kind: MemoryConstraint.Kind
+    let key: MemoryConstraint.Key
+    var limit: Int
+    var used = 0
+    /// Bytes to the mark at the last reading; `Int.min` before the first, so that nobody skips it.
+    var room = Int.min
+    private let usage: KeptFile
+    private let statistics: KeptFile?
+    private var inactive = 0
+    private var inactiveReadAt: UInt64?
+
+    init?(_ constraint: MemoryConstraint, _ files: SystemFiles) {
+        kind = constraint.kind
+        key = constraint.key
+        limit = constraint.limit
+        let path: String
+        switch constraint.kind {
+        case .cgroup(let version, let directory):
+            path = version.usagePath(in: directory)
+            statistics = KeptFile(files.root + directory + "/memory.stat")
+        case .addressSpace:
+            path = "/proc/self/statm"
+            statistics = nil
+        case .machine:
+            path = "/proc/meminfo"
+            statistics = nil
+        }
+        guard let file = KeptFile(files.root + path) else { return nil }
+        usage = file
+    }
+
+    func read(_ now: UInt64, exact: Bool, near: UInt64, far: UInt64, _ correction: inout Int) -> Bool {
+        switch kind {
+        case .addressSpace:
+            guard let pages = usage.number() else { return false }
+            used = pages.multipliedReportingOverflow(by: Platform.pageSize).partialValue
+        case .machine:
+            guard let kibibytes = usage.number(after: "MemAvailable:") else { return false }
+            used = max(0, limit - kibibytes.multipliedReportingOverflow(by: 1024).partialValue)
+        case .cgroup(let version, _):
+            guard let charged = usage.number() else { return false }
+            let mark = limit - limit / 8
+            let age = charged - inactive > mark - limit / 16 ? near : far
+            if exact || inactiveReadAt.map({ now &- $0 >= age }) ?? true {
+                let name: StaticString = version == .v1 ? "total_inactive_file " : "inactive_file "
+                let latest = statistics?.number(after: name) ?? 0
+                if latest != inactive { correction &+= 1 }
+                inactive = latest
+                inactiveReadAt = now
+            }
+            used = max(0, charged - inactive)
+        }
+        room = limit - limit / 8 - used
+        return true
+    }
+}
+
+extension MemoryConstraint {
+    /// A constraint but for its limit: what stays the same when a container is resized.
+    struct Key: Hashable {
+        var directory: String
+        var isMachine: Bool
+    }
+
+    var key: Key {
+        switch kind {
+        case .cgroup(_, let directory): Key(directory: directory, isMachine: false)
+        case .addressSpace: Key(directory: "", isMachine: false)
+        case .machine: Key(directory: "", isMachine: true)
+        }
+    }
+}

@@ -12,10 +12,14 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 static const short cms_POLLIN = POLLIN;
 static const short cms_POLLPRI = POLLPRI;
 static const short cms_POLLERR = POLLERR;
 static const short cms_POLLHUP = POLLHUP;
+
+/// Names the calling thread, for ps and debuggers; 15 bytes count.
+static inline void cms_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 #endif
 
 #endif

@@ -5,15 +5,224 @@
 //===----------------------------------------------------------------------===//
 
 package import MemoryPressure
+internal import Synchronization
 
-/// Keeps the caches of the process within the memory there is.
+/// Keeps the caches of the process within the memory there is, and gives memory back when it runs short.
+///
+/// # Why the inserting thread looks
+/// At 1 GB/s every notification of the kernel's comes at the limit, some milliseconds before the process is killed. So
+/// whoever inserts looks at usage first, at most every few hundred kilobytes, and evicts *before* it inserts where
+/// usage is beyond 7/8 of the budget. Notifications serve the rest: memory that others take, in this process or beside
+/// it, and levels of pressure that usage alone does not tell.
+///
+/// # Invariants
+/// - Nobody runs user code under a lock: ``State`` is changed under the mutex, and what follows from it (evictions,
+///   removal handlers, log hooks) happens after.
+/// - While there is ample room a grant takes no lock: it is deducted from ``allowance``, of which each look leaves an
+///   eighth of the room, and which is void after 5 ms.
+/// - What is granted and not yet spent is never more than half the room that there was when it was granted; when
+///   memory gets short all of it is revoked. So all shards of all caches together cannot outrun the last eighth.
+/// - `normal` never evicts. A level above it sets a ``ceiling`` for what the caches hold together, which stays until
+///   the level is normal again: no refill between two looks.
+/// - The governor keeps caches weakly; an empty registry keeps no thread and no observation.
 @usableFromInline
 package final class MemoryGovernor: Sendable {
     /// The one that watches this process's real memory; started by the first cache that holds something.
-    @usableFromInline package static let shared = MemoryGovernor()
+    @usableFromInline package static let shared = MemoryGovernor(monitor: .shared)
 
-    package init() {}
+    struct Member {
+        weak var cache: (any ReclaimableCache)?
+        let figures: PressureFigures
+        var estimate = InsertionEstimate()
+        var learnedAt: LearningWindow?
+    }
 
-    /// The governor that listens to `monitor`: one for each monitor, for as long as anybody keeps it.
-    package static func listening(to monitor: MemoryPressureMonitor) -> MemoryGovernor { shared }
+    /// Where the window began in which a member learns.
+    struct LearningWindow {
+        var used: Int
+        var expected: Int
+        var disturbances: Int
+        var correction: Int
+    }
+
+    /// A cache to take from, held for as long as that lasts.
+    struct Participant {
+        let cache: any ReclaimableCache
+        let figures: PressureFigures
+        let bytesPerCost: Double
+
+        /// The price of a byte of real memory.
+        var price: Double { cache.marginalPrice / bytesPerCost }
+        /// Bytes of real memory that the cache could give back.
+        var reclaimableBytes: Int { Int(min(Double(cache.reclaimableBytes) * bytesPerCost, 1e18)) }
+    }
+
+    struct State {
+        var members: [ObjectIdentifier: Member] = [:]
+        var ledger = AdmissionLedger()
+        /// Expected bytes of all insertions so far, and evictions or trims: what learning needs to know a window by.
+        var expected = 0
+        var disturbances = 0
+        var episode = PressureEpisode()
+        var observation: MemoryPressureObservation?
+        /// Whether the last look found less than a sixteenth of the limit left below the mark.
+        var isTight = false
+        /// Whether some thread is at work at the brink.
+        var isAtBrink = false
+        var pacing = TrimPacing()
+        var statistics = PressureStatistics()
+    }
+
+    let monitor: MemoryPressureMonitor
+    let gauge: MemoryGauge
+    let now: @Sendable () -> UInt64
+    let trimAllocator: @Sendable () -> Void
+    let state = Mutex(State())
+    /// Trims done so far; those who wait at the brink wait for it.
+    let trims = CompletionCounter()
+    let isTrimWanted = Atomic(false)
+    let waiting = Atomic(0)
+    /// Whether there is a ceiling; read on every look.
+    let hasCeiling = Atomic(false)
+    /// The process that the thread was asked for in.
+    let generation = Atomic(-1)
+
+    /// Bytes that may be granted without another look, and until when.
+    private let allowance = Atomic(0)
+    private let allowanceEnds = Atomic<UInt64>(0)
+    /// Bytes spent since the last look.
+    private let spentSinceLook = Atomic(0)
+    /// Bytes granted and not yet reported as spent.
+    private let outstanding = Atomic(0)
+
+    /// A governor of its own, for caches that are told of it.
+    package init(
+        monitor: MemoryPressureMonitor,
+        gauge: MemoryGauge = MemoryGauge(),
+        now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
+        trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() }
+    ) {
+        self.monitor = monitor
+        self.gauge = gauge
+        self.now = now
+        self.trimAllocator = trimAllocator
+    }
+
+    /// Whether pressure lasts.
+    var isUnderPressure: Bool { hasCeiling.load(ordering: .relaxed) }
+
+    // MARK: Members
+
+    func register(_ cache: any ReclaimableCache, with figures: PressureFigures) {
+        let isFirst = state.withLock { state in
+            guard !figures.isRegistered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+            state.members[ObjectIdentifier(figures)] = Member(cache: cache, figures: figures)
+            return state.members.count == 1
+        }
+        if isFirst { settle() }
+    }
+
+    func forget(_ figures: PressureFigures) {
+        let isLast = state.withLock { state in
+            state.members.removeValue(forKey: ObjectIdentifier(figures)) != nil && state.members.isEmpty
+        }
+        if isLast { settle() }
+    }
+
+    /// The caches there are, with what each reports for a byte of real memory.
+    func participants() -> [Participant] {
+        state.withLock { state in
+            state.members.values.compactMap { member in
+                guard let cache = member.cache else { return nil }
+                return Participant(cache: cache, figures: member.figures, bytesPerCost: member.estimate.bytesPerCost)
+            }
+        }
+    }
+
+    // MARK: Grants
+
+    /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must.
+    func grant(after spent: Int, of granted: Int, to figures: PressureFigures) -> Int {
+        spentSinceLook.add(spent, ordering: .relaxed)
+        let now = self.now()
+        let left = allowance.load(ordering: .relaxed)
+        if left > 1 << 20, now < allowanceEnds.load(ordering: .relaxed) {
+            // A sixteenth of what is left: many shards share an allowance without any of them coming away empty.
+            let grant = min(left / 16, 64 << 20)
+            allowance.subtract(grant, ordering: .relaxed)
+            outstanding.add(grant - granted, ordering: .relaxed)
+            return grant
+        }
+        outstanding.subtract(granted, ordering: .relaxed)
+        let grant = look(now, for: figures)
+        outstanding.add(grant, ordering: .relaxed)
+        return grant
+    }
+
+    private func look(_ now: UInt64, for figures: PressureFigures) -> Int {
+        if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
+        guard var reading = gauge.read(now: now) else { return keepBelowCeiling(granting: 1 << 20) }
+        // Near the mark nobody evicts on an old inactive_file.
+        if reading.room < reading.limit / 16 { reading = gauge.read(now: now, exact: true) ?? reading }
+        let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
+        let (decision, becameTight) = state.withLock { [reading] state in
+            observe(reading, inserted: inserted, by: figures, &state)
+            let outstanding = max(0, outstanding.load(ordering: .relaxed))
+            let wasTight = state.isTight
+            state.isTight = reading.room < reading.limit / 16
+            let decision = state.ledger.admit(.init(reading), outstanding: outstanding)
+            return (decision, state.isTight && !wasTight)
+        }
+        let hasAmpleRoom = reading.room > reading.limit / 4 && !isUnderPressure
+        allowance.store(hasAmpleRoom ? reading.room / 8 : 0, ordering: .relaxed)
+        allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
+        if becameTight { revokeCredits() }
+        carryOut(decision)
+        return keepBelowCeiling(granting: decision.grant)
+    }
+
+    /// Takes note of a look: under the lock.
+    private func observe(
+        _ reading: MemoryGauge.Reading,
+        inserted: Int,
+        by figures: PressureFigures,
+        _ state: inout State
+    ) {
+        state.ledger.observe(.init(reading), inserted: inserted)
+        state.expected += inserted
+        guard var member = state.members[ObjectIdentifier(figures)] else { return }
+        let insertions = figures.insertions.exchange(0, ordering: .relaxed)
+        let costs = figures.costs.exchange(0, ordering: .relaxed)
+        let own = member.estimate.expected(insertions: insertions, costs: costs)
+        if let before = member.learnedAt, before.correction == reading.correction {
+            // Others inserted meanwhile: this member's part of the growth is its part of what was expected.
+            let all = max(state.expected - before.expected, own, 1)
+            let growth = Double(reading.used - before.used) * Double(own) / Double(all)
+            member.estimate.learn(
+                insertions: insertions,
+                costs: Double(costs),
+                growth: Int(growth),
+                isUndisturbed: before.disturbances == state.disturbances
+            )
+            figures.publish(member.estimate)
+        }
+        member.learnedAt = .init(
+            used: reading.used,
+            expected: state.expected,
+            disturbances: state.disturbances,
+            correction: reading.correction
+        )
+        state.members[ObjectIdentifier(figures)] = member
+    }
+
+    /// Makes every shard of every cache ask before it inserts again.
+    func revokeCredits() {
+        allowance.store(0, ordering: .relaxed)
+        outstanding.store(0, ordering: .relaxed)
+        for participant in participants() { participant.cache.revokeInsertionCredit() }
+    }
+}
+
+extension AdmissionLedger.Look {
+    init(_ reading: MemoryGauge.Reading) { self.init(limit: reading.limit, used: reading.used) }
 }

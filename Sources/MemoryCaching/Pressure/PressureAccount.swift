@@ -4,31 +4,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+package import Synchronization
 
-/// What one cache and the governor know of each other: whether the cache is registered, and what an insertion into it
-/// has been measured to take.
+/// A cache's membership with the governor.
 ///
-/// A cache makes one at its own initialisation (an allocation of a few words; nothing is started) and keeps it; when
-/// both go, the governor forgets the cache.
+/// A cache makes one at its own initialisation (nothing is started, nothing registered) and keeps it; when the cache
+/// goes, the account goes, and the governor forgets both.
 @usableFromInline
 package final class PressureAccount: Sendable {
     package let governor: MemoryGovernor
+    package let figures = PressureFigures()
 
     /// What an entry without a cost is taken to hold, in bytes: pessimistic at first, then measured.
-    @usableFromInline package var bytesPerEntry: Int { 4096 }
+    @usableFromInline package var bytesPerEntry: Int { figures.bytesPerEntry.load(ordering: .relaxed) }
 
     @usableFromInline
-    package init(governor: MemoryGovernor = .shared) {
-        self.governor = governor
+    package init(governor: MemoryGovernor) { self.governor = governor }
+
+    /// An account with the process's own governor.
+    @usableFromInline
+    package convenience init() { self.init(governor: .shared) }
+
+    deinit {
+        if figures.isRegistered.load(ordering: .relaxed) { governor.forget(figures) }
     }
 
     /// Hands in a spent credit and returns the next one, having evicted from the cheapest caches of the process where
     /// there was no room.
     ///
-    /// Called by the inserting thread with no lock held. Half a microsecond where there is room.
+    /// Called by the inserting thread with no lock held. A tenth of a microsecond where there is ample room, one where
+    /// usage must be read.
     @usableFromInline
     package func renew(_ spent: InsertionCredit, for cache: any ReclaimableCache) -> InsertionCredit {
-        InsertionCredit(grantedBytes: 1 << 20, leastCharge: 4096)
+        if !figures.isRegistered.load(ordering: .acquiring) { governor.register(cache, with: figures) }
+        figures.insertions.add(spent.insertions, ordering: .relaxed)
+        figures.costs.add(spent.costs, ordering: .relaxed)
+        let grant = governor.grant(
+            after: max(0, spent.grantedBytes - spent.remainingBytes),
+            of: spent.grantedBytes,
+            to: figures
+        )
+        return InsertionCredit(grantedBytes: grant, leastCharge: figures.leastCharge.load(ordering: .relaxed))
+    }
+}
+
+/// What a cache and the governor tell each other, in atomics that both own: the governor may look at a cache's figures
+/// while the cache is going away.
+package final class PressureFigures: Sendable {
+    /// Insertions and their costs since the governor last learned from them.
+    let insertions = Atomic(0)
+    let costs = Atomic(0)
+    let isRegistered = Atomic(false)
+    /// Published by the governor: see ``InsertionEstimate``.
+    let leastCharge = Atomic(Int(InsertionEstimate.pessimistic))
+    let bytesPerEntry = Atomic(Int(InsertionEstimate.pessimistic))
+    /// Bytes that the governor has asked this cache to give back, and bytes that the cache said it gave.
+    package let bytesAsked = Atomic(0)
+    package let bytesReturned = Atomic(0)
+
+    func publish(_ estimate: InsertionEstimate) {
+        leastCharge.store(estimate.leastCharge, ordering: .relaxed)
+        bytesPerEntry.store(Int(estimate.bytes), ordering: .relaxed)
     }
 }

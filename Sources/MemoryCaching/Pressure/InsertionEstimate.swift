@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// What an insertion into one cache takes of real memory, learned from how usage grows.
+///
+/// Pessimistic first: an insertion counts as 64 KiB until there is evidence, so that four of them end a credit of
+/// 256 KiB, whatever cost they claim. The evidence bounds from above: after n insertions with a growth of g bytes none
+/// of them took more, on the mean, than (g + slack) / n; the slack is what the kernel charges in advance (64 pages a
+/// processor, mm/memcontrol.c MEMCG_CHARGE_BATCH), so the bound falls quickly as n grows.
+///
+/// The estimate rises at once and falls only by windows in which nothing was evicted or returned: insertions into
+/// holes seem to cost nothing.
+struct InsertionEstimate: Sendable {
+    /// Bytes of a first insertion before anything is known.
+    static let pessimistic = 65_536.0
+    /// Growth below this says nothing: two processors' charge in advance, and the allocator's top pad.
+    static let slack = 768.0 * 1024
+    /// An entry, its key and the allocator's header cannot be less.
+    static let least = 64.0
+
+    /// Bytes of real memory that an insertion takes.
+    private(set) var bytes = pessimistic
+    /// Bytes of real memory behind each byte of cost that the cache reports; 1 where costs are sizes in bytes or not
+    /// given at all (the cache then reports the estimate itself).
+    private(set) var bytesPerCost = 1.0
+    private var meanCost = 0.0
+    /// Whether growth has ever been large enough to be a measurement rather than a bound.
+    private var isMeasured = false
+
+    /// Learns from `insertions` with `costs` in sum, in whose time usage grew by `growth` bytes on their account.
+    /// `isUndisturbed` says that nothing was evicted or returned meanwhile.
+    mutating func learn(insertions: Int, costs: Double, growth: Int, isUndisturbed: Bool) {
+        guard insertions > 0 else { return }
+        let count = Double(insertions)
+        let growth = Double(max(0, growth))
+        meanCost += (costs / count - meanCost) / (meanCost == 0 ? 1 : 4)
+        if isUndisturbed {
+            let measured = growth / count
+            let bound = (growth + Self.slack) / count
+            if measured > bytes {
+                if growth > Self.slack {
+                    bytes = measured
+                    isMeasured = true
+                }
+            } else if bound < bytes {
+                // Above twice the slack the growth itself is known to a third; approach it, never pass the bound.
+                let isClear = growth > 2 * Self.slack
+                bytes = isClear ? min(bound, bytes + (measured - bytes) / 2) : bound
+                isMeasured = isMeasured || isClear
+            }
+        } else if growth > Self.slack, growth / count > bytes * 1.25 {
+            bytes = growth / count
+            isMeasured = true
+        } else if !isMeasured, insertions >= 256, growth / count < bytes / 4 {
+            // A cache born where memory is short never sees an undisturbed window. Its pessimism is let go by halves,
+            // to a kilobyte or to what it says itself; growth would raise it again.
+            bytes = max(bytes / 2, 1024, meanCost)
+        }
+        bytes = max(bytes, Self.least)
+        bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 0.25), 1e6) : 1
+    }
+
+    /// What each insertion is charged at least: the estimate itself where no costs are given or they are no sizes in
+    /// bytes, an eighth of it where they are, so that a crowd of small ones cannot pass for nothing.
+    var leastCharge: Int { Int(meanCost * 2 >= bytes ? bytes / 8 : bytes) }
+
+    /// Bytes of real memory that `insertions` with `costs` in sum are expected to take.
+    func expected(insertions: Int, costs: Int) -> Int {
+        Int(max(Double(costs), Double(insertions) * bytes))
+    }
+}

@@ -1,0 +1,105 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import MemoryPressure
+internal import Synchronization
+
+// Taking from whichever cache sells cheapest, and what a decision of the ledger asks for beyond that.
+extension MemoryGovernor {
+    /// Evicts about `bytes` of real memory from the cheapest caches of the process; returns about how many went.
+    ///
+    /// Takes in chunks from the cache whose next byte is the cheapest, down to the price of the second cheapest, so
+    /// that all end at one price. The caches that were not asked learn that price, so that they age by one clock.
+    @discardableResult
+    func evict(_ bytes: Int) -> Int {
+        guard bytes > 0 else { return 0 }
+        var sellers = participants()
+        var freed = 0
+        var lastPrice = -Double.infinity
+        state.withLock { $0.disturbances += 1 }
+        while freed < bytes, !sellers.isEmpty {
+            let prices = sellers.map(\.price)
+            guard let cheapest = prices.indices.min(by: { prices[$0] < prices[$1] }), prices[cheapest].isFinite else {
+                break
+            }
+            let seller = sellers[cheapest]
+            let second = prices.indices.lazy.filter { $0 != cheapest }.map { prices[$0] }.min() ?? .infinity
+            // Chunks of an eighth: the price rises while one sells, and its lock is not held for all of it.
+            let chunk = sellers.count == 1 ? bytes - freed : min(bytes - freed, max(64 << 10, bytes / 8))
+            let asked = max(1, Int(Double(chunk) / seller.bytesPerCost))
+            let given = seller.cache.evict(bytes: asked, below: second * seller.bytesPerCost)
+            seller.figures.bytesAsked.add(asked, ordering: .relaxed)
+            seller.figures.bytesReturned.add(given, ordering: .relaxed)
+            freed += Int(min(Double(given) * seller.bytesPerCost, 1e18))
+            lastPrice = max(lastPrice, prices[cheapest])
+            // A cache that would not sell at its own price has nothing to sell.
+            if given <= 0 { sellers.remove(at: cheapest) }
+        }
+        if lastPrice.isFinite, sellers.count > 1 {
+            for seller in sellers where seller.price >= lastPrice {
+                seller.cache.raisePrice(to: lastPrice * seller.bytesPerCost)
+            }
+        }
+        return freed
+    }
+
+    /// Does what the ledger decided: evicts, has memory returned, and waits for that at the brink.
+    func carryOut(_ decision: AdmissionLedger.Decision) {
+        if decision.evict > 0 {
+            let freed = evict(decision.evict)
+            state.withLock { $0.ledger.evicted(freed, asked: decision.evict) }
+        }
+        if decision.waits {
+            stepBackFromBrink()
+        } else if decision.trims {
+            requestTrim()
+        }
+    }
+
+    /// Brings usage below the brink: by returning what is free, and where that is not enough by evicting more, twice
+    /// as much each time, whatever it costs.
+    private func stepBackFromBrink() {
+        let isFirst = state.withLock { state in
+            defer { state.isAtBrink = true }
+            return !state.isAtBrink
+        }
+        guard isFirst else { return trimNow() }
+        defer { state.withLock { $0.isAtBrink = false } }
+        for round in 0..<16 {
+            trimNow()
+            guard let reading = gauge.read(now: now(), exact: true) else { return }
+            let look = AdmissionLedger.Look(reading)
+            guard look.used > look.brink else { return }
+            let asked = max(look.used - look.brink, look.limit / 64 << min(round, 8))
+            let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)
+            state.withLock { $0.ledger.evicted(freed) }
+            if freed == 0 { return }
+        }
+    }
+
+    /// Discards content that nobody accesses, in all caches; returns about how many bytes that freed.
+    func discardUnusedContent() -> Int {
+        var freed = 0
+        for participant in participants() {
+            let bytes = participant.cache.discardUnusedContent()
+            participant.figures.bytesReturned.add(bytes, ordering: .relaxed)
+            freed += Int(min(Double(bytes) * participant.bytesPerCost, 1e18))
+        }
+        return freed
+    }
+
+    /// Below the ceiling that pressure has set: evicts before more may come in, and grants no more than a 64th of it.
+    func keepBelowCeiling(granting grant: Int) -> Int {
+        guard isUnderPressure, let ceiling = state.withLock({ $0.episode.ceiling }) else { return grant }
+        let grant = min(grant, max(ceiling / 64, 4 << 10))
+        let held = participants().reduce(0) { $0 + $1.reclaimableBytes }
+        if held + grant > ceiling {
+            let freed = evict(held + grant - ceiling)
+            state.withLock { $0.ledger.evicted(freed) }
+        }
+        return grant
+    }
+}

@@ -1,0 +1,43 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import MemoryPressure
+internal import Synchronization
+
+// What a change of level asks of the caches.
+extension MemoryGovernor {
+    /// Brings the caches to what `level` leaves them, on the calling thread: content that nobody accesses first, then
+    /// the entries worth least, over all caches; then has the memory returned.
+    func react(to level: MemoryPressureLevel) {
+        let begin = now()
+        let held = participants().reduce(0) { $0 + $1.reclaimableBytes }
+        let asked = state.withLock { state in
+            let asked = state.episode.report(level, held: held, now: begin)
+            hasCeiling.store(state.episode.ceiling != nil, ordering: .relaxed)
+            return asked
+        }
+        guard level > .normal else { return }
+        revokeCredits()
+        guard asked > 0 else { return }
+        let discarded = discardUnusedContent()
+        let evicted = evict(asked - discarded)
+        let reaction = MemoryPressureReaction(
+            level: level,
+            bytesAsked: asked,
+            bytesFreed: discarded + evicted,
+            duration: .nanoseconds(Int64(clamping: max(now(), begin) - begin))
+        )
+        state.withLock { state in
+            state.ledger.evicted(discarded + evicted)
+            state.statistics.add(reaction)
+        }
+        requestTrim()
+        MemoryPressureReaction.report(reaction)
+    }
+
+    /// What the governor has done so far.
+    package var statistics: PressureStatistics { state.withLock { $0.statistics } }
+}

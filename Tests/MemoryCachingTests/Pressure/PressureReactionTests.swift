@@ -1,0 +1,96 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCaching
+import MemoryPressure
+import Synchronization
+import Testing
+
+@Suite struct PressureReactionTests {
+    /// A governor that hears of pressure from a signal alone: its gauge reads an empty directory.
+    static func governor(_ signal: ManualPressureSignal, now: @escaping @Sendable () -> UInt64 = { 0 })
+        -> MemoryGovernor
+    {
+        MemoryGovernor(
+            monitor: MemoryPressureMonitor(signals: [signal]),
+            gauge: MemoryGauge(SystemFiles(root: "/nonexistent")),
+            now: now,
+            trimAllocator: {}
+        )
+    }
+
+    static func filled(_ governor: MemoryGovernor, price: Double = 1, bytes: Int = 1 << 20) -> QueueCache {
+        let cache = QueueCache(governor: governor, price: price)
+        for _ in 0..<bytes / 1024 { cache.insert([UInt8](repeating: 1, count: 1024)) }
+        return cache
+    }
+
+    @Test func aWarningLeavesThreeQuartersAndCriticalAQuarter() {
+        let signal = ManualPressureSignal()
+        let cache = Self.filled(Self.governor(signal))
+        #expect(cache.bytes == 1 << 20)
+        signal.send(.warning)
+        #expect(cache.bytes == 3 << 18)
+        signal.send(.critical)
+        #expect(cache.bytes == 3 << 16)
+    }
+
+    @Test func normalEvictsNothing() {
+        let signal = ManualPressureSignal()
+        let cache = Self.filled(Self.governor(signal))
+        signal.send(.normal)
+        #expect(cache.bytes == 1 << 20)
+        signal.send(.warning)
+        let left = cache.bytes
+        signal.send(.normal)
+        #expect(cache.bytes == left)
+    }
+
+    @Test func whileItLastsNothingIsRefilledAndThenEverythingMayBe() {
+        let signal = ManualPressureSignal()
+        let cache = Self.filled(Self.governor(signal))
+        signal.send(.warning)
+        let ceiling = cache.bytes
+        for _ in 0..<4096 {
+            cache.insert([UInt8](repeating: 2, count: 1024))
+            #expect(cache.bytes <= ceiling + 1024)
+        }
+        signal.send(.normal)
+        for _ in 0..<4096 { cache.insert([UInt8](repeating: 2, count: 1024)) }
+        #expect(cache.bytes >= 4 << 20)
+    }
+
+    @Test func whatIsCheapestGoesFirst() {
+        let signal = ManualPressureSignal()
+        let governor = Self.governor(signal)
+        let cheap = Self.filled(governor, price: 1)
+        let dear = Self.filled(governor, price: 10)
+        signal.send(.warning)
+        #expect(dear.bytes == 1 << 20 && cheap.bytes == 1 << 19)
+        signal.send(.critical)
+        // A quarter of what was left is 384 KiB: all of the cheap one, and the rest from the dear one.
+        #expect(cheap.bytes == 0 && dear.bytes == 3 << 17)
+    }
+
+    @Test func pressureThatGoesOnAsksAgainOnceASecond() {
+        let signal = ManualPressureSignal()
+        let time = Time(clock: 0)
+        let cache = Self.filled(Self.governor(signal, now: { time.now }))
+        signal.send(.warning)
+        signal.send(.warning)
+        #expect(cache.bytes == 3 << 18)
+        time.advance(1_000_000_000)
+        signal.send(.warning)
+        #expect(cache.bytes == 9 << 16)
+    }
+}
+
+final class Time: Sendable {
+    private let nanoseconds: Atomic<UInt64>
+    init(clock: UInt64) { nanoseconds = Atomic(clock) }
+    var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
+    func advance(_ by: UInt64) { nanoseconds.add(by, ordering: .relaxed) }
+}

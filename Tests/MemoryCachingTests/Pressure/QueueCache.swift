@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCaching
+import MemoryPressure
+import Synchronization
+
+/// The least that a governor can govern: arrays of bytes, first in, first out, each byte worth `price`.
+final class QueueCache: ReclaimableCache {
+    struct State {
+        var values: [[UInt8]] = []
+        var first = 0
+        var bytes = 0
+        var credit = InsertionCredit()
+        var price: Double
+    }
+
+    let state: Mutex<State>
+    let account: PressureAccount
+    let givesCosts: Bool
+    let unused = Mutex(0)
+
+    init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
+        account = PressureAccount(governor: governor)
+        state = Mutex(State(price: price))
+        self.givesCosts = givesCosts
+    }
+
+    func insert(_ value: [UInt8]) {
+        let spent = state.withLock { state -> InsertionCredit? in
+            state.values.append(value)
+            state.bytes += value.count
+            return state.credit.spend(givesCosts ? value.count : 0) ? state.credit : nil
+        }
+        guard let spent else { return }
+        let credit = account.renew(spent, for: self)
+        state.withLock { $0.credit = credit }
+    }
+
+    var count: Int { state.withLock { $0.values.count - $0.first } }
+    var bytes: Int { state.withLock { $0.bytes } }
+    var price: Double {
+        get { state.withLock { $0.price } }
+        set { state.withLock { $0.price = newValue } }
+    }
+
+    var marginalPrice: Double { state.withLock { $0.first == $0.values.count ? .infinity : $0.price } }
+
+    var reclaimableBytes: Int { givesCosts ? bytes : count * account.bytesPerEntry }
+
+    func discardUnusedContent() -> Int {
+        unused.withLock { held in
+            defer { held = 0 }; return held
+        }
+    }
+
+    func evict(bytes: Int, below price: Double) -> Int {
+        var gone: [[UInt8]] = []
+        let freed = state.withLock { state in
+            var freed = 0
+            while freed < bytes, state.first < state.values.count, state.price <= price {
+                gone.append(state.values[state.first])
+                state.values[state.first] = []
+                state.bytes -= gone[gone.count - 1].count
+                freed += givesCosts ? gone[gone.count - 1].count : account.bytesPerEntry
+                state.first += 1
+            }
+            if state.first * 2 > state.values.count {
+                state.values.removeFirst(state.first)
+                state.first = 0
+            }
+            return freed
+        }
+        withExtendedLifetime(gone) {}
+        return freed
+    }
+
+    func revokeInsertionCredit() { state.withLock { $0.credit.revoke() } }
+}

@@ -88,9 +88,15 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "PurgeableStress",
+            dependencies: ["PurgeableMemory", "CMemoryShims", "_CacheTestSupport"],
+            path: "Tests/PurgeableStress",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "PurgeableMemoryTests",
-            dependencies: ["PurgeableMemory", "CMemoryShims", "_CacheTestSupport"],
+            dependencies: ["PurgeableMemory", "PurgeableStress", "CMemoryShims", "_CacheTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -124,4 +124,9 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
 
     /// Bytes of memory that the value takes while it is there: whole pages.
     package var residentByteCount: Int { extent.residentByteCount }
+
+    /// The bytes as they are now, unproved: what a reader sees that ignores all checks. For the stress controls.
+    package var uncheckedBytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: extent.base, count: byteCount)
+    }
 }

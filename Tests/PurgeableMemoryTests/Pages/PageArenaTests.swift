@@ -15,7 +15,7 @@ import Testing
         for byteCount in [1, PageSize.base, PageSize.base + 1, 1 << 20, 5 << 20] {
             let run = try #require(arena.allocate(byteCount: byteCount))
             #expect(run.byteCount == PageSize.roundedUp(byteCount))
-            #expect(run.bytes.allSatisfy { $0 == 0 })
+            #expect(isZero(UnsafeRawBufferPointer(run.bytes)))
             let first = UInt(bitPattern: run.base)
             #expect(first % UInt(PageSize.base) == 0)
             #expect(ranges.allSatisfy { !$0.overlaps(first..<first + UInt(run.byteCount)) })
@@ -28,7 +28,7 @@ import Testing
         let arena = PageArena(pages: .base)
         for _ in 0..<3 {
             let run = try #require(arena.allocate(byteCount: byteCount))
-            #expect(run.bytes.allSatisfy { $0 == 0 })
+            #expect(isZero(UnsafeRawBufferPointer(run.bytes)))
             run.bytes.initializeMemory(as: UInt8.self, repeating: 7)
             arena.deallocate(run)
         }
@@ -43,7 +43,7 @@ import Testing
         arena.deallocate(run)
         let again = try #require(arena.allocate(byteCount: 1))
         #expect(again.base == run.base)
-        #expect(again.bytes.allSatisfy { $0 == 0 })
+        #expect(isZero(UnsafeRawBufferPointer(again.bytes)))
     }
 
     @Test func aMillionPagesAreFewMappings() throws {

@@ -14,7 +14,7 @@ import _CacheTestSupport
         let buffer = PurgeableBuffer(byteCount: 3, capacity: 10)
         #expect(buffer.accessCount == 1)
         #expect(buffer.byteCount == 3)
-        #expect(buffer.unsafeMutableBytes.allSatisfy { $0 == 0 })
+        #expect(isZero(UnsafeRawBufferPointer(buffer.unsafeMutableBytes)))
         buffer.discardContentIfPossible()
         #expect(!buffer.isContentDiscarded)
         buffer.endContentAccess()

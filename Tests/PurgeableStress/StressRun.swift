@@ -1,0 +1,232 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import CMemoryShims
+import PurgeableMemory
+import Synchronization
+import _CacheTestSupport
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// What a run is to do.
+struct StressOptions: Sendable {
+    /// A check that is left out on purpose, to show that the run would notice.
+    enum Control: String, Sendable { case none, pin, optimistic }
+
+    var seconds = 5.0
+    var control = Control.none
+    /// Bytes of values in all; more than the cgroup allows, so that the kernel must take some.
+    var valueBytes = 96 << 20
+    /// Memory that the squeezer takes and gives back, again and again.
+    var squeezeBytes = 16 << 20
+    /// Reclaim asked for page by page (MADV_PAGEOUT), where there is no cgroup to be squeezed in.
+    var squeezesByAdvice = false
+    var forks = true
+    var seed = UInt64.random(in: 0 ... .max)
+}
+
+/// Pinners, optimistic readers, writers, forks and a squeezer at work on the same values.
+final class StressRun: Sendable {
+    private struct Slot: ~Copyable {
+        let content: StressContent
+        let pageCount: Int
+        let value: Mutex<PurgeableBytes>
+    }
+
+    let options: StressOptions
+    let counters = StressCounters()
+    private let slots: SlotTable
+    private let isOver = Atomic<Bool>(false)
+
+    /// Fixed slots that threads share; a class because an array cannot hold what cannot be copied.
+    private final class SlotTable: @unchecked Sendable {
+        // Sendable: the memory is constant after init, each slot's value is behind its lock.
+        let slots: UnsafeMutableBufferPointer<Slot>
+        init(_ slots: UnsafeMutableBufferPointer<Slot>) { self.slots = slots }
+    }
+
+    init(_ options: StressOptions) {
+        self.options = options
+        let pageSize = PageSize.base
+        // Mostly single pages, which are purged and refilled fastest; some with many, which die in part.
+        let shapes = [1, 1, 2, 1, 1, 4, 1, 1, 8, 1, 1, 64, 1, 1, 2, 1]
+        let count = options.valueBytes / pageSize * shapes.count / shapes.reduce(0, +)
+        let table = UnsafeMutableBufferPointer<Slot>.allocate(capacity: count)
+        for index in 0..<count {
+            let content = StressContent(slot: index, pageSize: pageSize)
+            let pages = index % 2048 == 11 ? 512 : shapes[index % shapes.count]
+            table.initializeElement(
+                at: index,
+                to: Slot(
+                    content: content,
+                    pageCount: pages,
+                    value: Mutex(PurgeableBytes(byteCount: pages * pageSize) { content.fill($0, version: 1) })
+                )
+            )
+        }
+        slots = SlotTable(table)
+    }
+
+    /// Runs all roles for the time given.
+    func run() {
+        var threads: [StressThread] = []
+        for number in UInt64(0)..<2 {
+            threads.append(StressThread { self.pin(SplitMix64(seed: self.options.seed &+ number)) })
+        }
+        for number in UInt64(2)..<5 {
+            threads.append(StressThread { self.read(SplitMix64(seed: self.options.seed &+ number)) })
+        }
+        threads.append(StressThread { self.write(SplitMix64(seed: self.options.seed &+ 5)) })
+        threads.append(StressThread { self.squeeze(SplitMix64(seed: self.options.seed &+ 6)) })
+        if options.forks {
+            threads.append(StressThread { self.fork(SplitMix64(seed: self.options.seed &+ 7)) })
+        }
+        let end = ContinuousClock.now + .seconds(options.seconds)
+        while ContinuousClock.now < end { usleep(20_000) }
+        isOver.store(true, ordering: .relaxed)
+        for thread in threads { thread.join() }
+    }
+
+    private var goesOn: Bool { !isOver.load(ordering: .relaxed) }
+
+    private func value(_ index: Int) -> PurgeableBytes { slots.slots[index].value.withLock { $0 } }
+
+    /// Puts a new value where `lost` was, once.
+    private func refill(_ index: Int, after lost: PurgeableBytes, version: UInt32) {
+        let content = slots.slots[index].content
+        let fresh = PurgeableBytes(byteCount: lost.byteCount) { content.fill($0, version: version) }
+        let isFirst = slots.slots[index].value.withLock { value in
+            guard value === lost else { return false }
+            value = fresh
+            return true
+        }
+        if isFirst { counters.purged.add(1, ordering: .relaxed) }
+    }
+
+    private func record(_ isIntact: Bool, as counter: borrowing Atomic<Int>) {
+        if isIntact {
+            counter.add(1, ordering: .relaxed)
+        } else {
+            counters.corrupt.add(1, ordering: .relaxed)
+        }
+    }
+
+    // MARK: Roles
+
+    private func pin(_ generator: SplitMix64) {
+        var random = generator
+        while goesOn {
+            let index = Int.random(in: 0..<slots.slots.count, using: &random)
+            let value = value(index)
+            let content = slots.slots[index].content
+            if options.control == .pin {
+                let isPinned = value.beginContentAccess()
+                record(content.isIntact(value.uncheckedBytes, firstPage: 0), as: counters.pinned)
+                if isPinned { value.endContentAccess() } else { refill(index, after: value, version: 2) }
+                continue
+            }
+            let isIntact = value.withBytes { bytes in
+                bytes.withUnsafeBytes { content.isIntact($0, firstPage: 0) }
+            }
+            if let isIntact { record(isIntact, as: counters.pinned) } else { refill(index, after: value, version: 2) }
+        }
+    }
+
+    private func read(_ generator: SplitMix64) {
+        var random = generator
+        let pageSize = PageSize.base
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * pageSize, alignment: 16)
+        defer { buffer.deallocate() }
+        while goesOn {
+            let index = Int.random(in: 0..<slots.slots.count, using: &random)
+            let value = value(index)
+            let pages = slots.slots[index].pageCount
+            let first = Int.random(in: 0..<pages, using: &random)
+            let end = pages > 8 ? min(pages, first + 4) : pages
+            let range = first * pageSize..<end * pageSize
+            if options.control == .optimistic {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: value.uncheckedBytes[range]))
+            } else if !value.read(range, into: buffer) {
+                refill(index, after: value, version: 3)
+                continue
+            }
+            let copy = UnsafeRawBufferPointer(rebasing: buffer[..<range.count])
+            record(slots.slots[index].content.isIntact(copy, firstPage: first), as: counters.read)
+            if options.control == .optimistic, value.isContentDiscarded { refill(index, after: value, version: 3) }
+        }
+    }
+
+    private func write(_ generator: SplitMix64) {
+        var random = generator
+        while goesOn {
+            let index = Int.random(in: 0..<slots.slots.count, using: &random)
+            let value = value(index)
+            let content = slots.slots[index].content
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0: value.discardContentIfPossible()
+            case 1:
+                guard value.beginContentAccess() else { continue }
+                guard value.beginContentAccess() else { fatalError("an open access did not keep the bytes") }
+                value.endContentAccess()
+                value.endContentAccess()
+            default:
+                let version = UInt32.random(in: 4 ... .max, using: &random)
+                let done: Void? = value.withMutableBytes { bytes in
+                    bytes.withUnsafeMutableBytes { content.fill($0, version: version) }
+                }
+                if done != nil { counters.written.add(1, ordering: .relaxed) }
+            }
+            // Writers hold everybody up; leave the processors to the readers most of the time.
+            usleep(50)
+        }
+    }
+
+    private func squeeze(_ generator: SplitMix64) {
+        var random = generator
+        while goesOn {
+            if options.squeezesByAdvice {
+                for _ in 0..<64 {
+                    let bytes = value(Int.random(in: 0..<slots.slots.count, using: &random)).uncheckedBytes
+                    let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
+                    _ = PageSystem.live.advise(base, bytes.count, .pageOut)
+                }
+            } else {
+                let byteCount = Int.random(in: 1 << 20...options.squeezeBytes, using: &random)
+                let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+                for offset in stride(from: 0, to: byteCount, by: PageSize.base) { memory[offset] = 1 }
+                memory.deallocate()
+            }
+            usleep(1000)
+        }
+    }
+
+    private func fork(_ generator: SplitMix64) {
+        var random = generator
+        while goesOn {
+            let sample = (0..<32).map { _ in Int.random(in: 0..<slots.slots.count, using: &random) }
+            let values = sample.map { value($0) }
+            let held = values[0].beginContentAccess()
+            let isHonest = forkedChildSucceeds {
+                for (index, value) in zip(sample, values) {
+                    let content = self.slots.slots[index].content
+                    if let bytes = value.copyBytes(), !bytes.withUnsafeBytes({ content.isIntact($0, firstPage: 0) }) {
+                        return false
+                    }
+                    let isIntact = value.withBytes { $0.withUnsafeBytes { content.isIntact($0, firstPage: 0) } }
+                    if isIntact == false { return false }
+                }
+                return true
+            }
+            if held { values[0].endContentAccess() }
+            record(isHonest, as: counters.forks)
+            usleep(5000)
+        }
+    }
+}

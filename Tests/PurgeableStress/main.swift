@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import PurgeableMemory
+import Synchronization
+
+// Stresses purgeable bytes until the time is over, then prints what it saw; the exit status is 1 if anything was corrupt.
+//
+//     swift run -c release PurgeableStress --seconds 60
+//
+// To be run where memory is short: in a memory cgroup of about 64 MiB, or with --squeeze-by-advice.
+
+var options = StressOptions()
+var arguments = CommandLine.arguments.dropFirst()
+while let option = arguments.popFirst() {
+    switch option {
+    case "--seconds": options.seconds = Double(arguments.popFirst() ?? "") ?? options.seconds
+    case "--control": options.control = .init(rawValue: arguments.popFirst() ?? "") ?? .none
+    case "--value-bytes": options.valueBytes = Int(arguments.popFirst() ?? "") ?? options.valueBytes
+    case "--squeeze-bytes": options.squeezeBytes = Int(arguments.popFirst() ?? "") ?? options.squeezeBytes
+    case "--squeeze-by-advice": options.squeezesByAdvice = true
+    case "--no-forks": options.forks = false
+    case "--seed": options.seed = UInt64(arguments.popFirst() ?? "") ?? options.seed
+    default: fatalError("unknown option \(option)")
+    }
+}
+print("seed \(options.seed)")
+PurgeablePool.shared.warmQueue.adoptBudget(64 << 20)
+let run = StressRun(options)
+run.run()
+print(run.counters.report)
+endProcess(status: run.counters.corrupt.load(ordering: .relaxed) == 0 ? 0 : 1)

@@ -9,9 +9,6 @@ import FoundationCaching
 import Glibc
 import Synchronization
 
-import class FoundationCaching.NSCache
-import protocol FoundationCaching.NSCacheDelegate
-
 extension [UInt8] {
     /// `count` bytes that differ from their neighbours and, as 251 is prime, from page to page.
     static func pattern(_ count: Int) -> [UInt8] {

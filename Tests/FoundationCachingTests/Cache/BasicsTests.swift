@@ -8,9 +8,6 @@ import Foundation
 import FoundationCaching
 import Testing
 
-import class FoundationCaching.NSCache
-import protocol FoundationCaching.NSCacheDelegate
-
 @Suite struct BasicsTests {
     @Test("1 a new cache has no name, no limits and no delegate, and evicts what is discarded")
     func defaults() {

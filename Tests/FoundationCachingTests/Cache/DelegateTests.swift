@@ -8,9 +8,6 @@ import Foundation
 import FoundationCaching
 import Testing
 
-import class FoundationCaching.NSCache
-import protocol FoundationCaching.NSCacheDelegate
-
 @Suite struct DelegateTests {
     let cache = NSCache<NSNumber, Token>()
     let recorder = Recorder()

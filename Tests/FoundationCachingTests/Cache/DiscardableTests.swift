@@ -9,9 +9,6 @@ import FoundationCaching
 import PurgeableMemory
 import Testing
 
-import class FoundationCaching.NSCache
-import protocol FoundationCaching.NSCacheDelegate
-
 @Suite struct DiscardableTests {
     let cache = NSCache<NSNumber, Tile>()
     let recorder = Recorder()

@@ -9,9 +9,6 @@ import FoundationCaching
 import Testing
 import _CacheTestSupport
 
-import class FoundationCaching.NSCache
-import protocol FoundationCaching.NSCacheDelegate
-
 @Suite struct LimitTests {
     private func fill(
         _ numbers: Range<Int>,

@@ -1,0 +1,1 @@
+../../../Tests/FoundationCachingTests/Defects/Defect.swift

@@ -184,3 +184,22 @@ if !isDependency {
         ),
     ]
 }
+
+// A short way round while working on one part: `CACHE_TEST_TARGETS=MemoryCachingTests swift test` builds the libraries
+// and those test targets, and neither the tools nor the other tests.
+if let chosen = Context.environment["CACHE_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
+    let needed = Set(package.targets.filter { $0.type == .test }.flatMap(\.dependencies).map(\.nameOfTarget))
+    package.products.removeAll { $0 is Product.Executable && !needed.contains($0.name) }
+    package.targets.removeAll { $0.type == .executable && !needed.contains($0.name) }
+}
+
+extension Target.Dependency {
+    /// The target's name, or nothing for products of other packages.
+    var nameOfTarget: String {
+        switch self {
+        case .byNameItem(let name, _), .targetItem(let name, _): name
+        default: ""
+        }
+    }
+}

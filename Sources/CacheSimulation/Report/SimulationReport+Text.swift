@@ -64,10 +64,16 @@ extension SimulationReport {
         for result in results {
             let ratios = [result.hitRatio, result.byteHitRatio, result.costMissRatio]
                 .map { Quantity.fixed($0, decimals: 6) }.joined(separator: ",")
-            let name = trace.contains(where: { ",\"\n".contains($0) }) ? "\"\(trace)\"" : trace
+            let name = csvName
             text += "\(name),\(result.policy.rawValue),\(result.capacity),\(unit),\(result.requests),\(result.hits),"
             text += "\(ratios)\n"
         }
         return text
+    }
+
+    /// The trace's name as a CSV field (RFC 4180).
+    private var csvName: String {
+        guard trace.contains(where: { ",\"\n".contains($0) }) else { return trace }
+        return "\"" + trace.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
 }

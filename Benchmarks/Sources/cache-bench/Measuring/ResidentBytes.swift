@@ -1,0 +1,44 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+
+/// How much memory an entry takes, measured from outside: a process of its own fills a cache with a million entries and
+/// says by how much its resident set grew.
+enum ResidentBytes {
+    static let entries = 1_000_000
+
+    /// Bytes of an entry, payload included, measured in a new process of this program; nil if that fails.
+    static func measure(_ name: String) -> Double? {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["--bytes-of", name]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        guard (try? process.run()) != nil else { return nil }
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Double(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// Fills a cache and returns how much the resident set grew an entry. Keys and values exist before.
+    static func fill<Cache: BenchmarkedCache>(_ type: Cache.Type) -> Double {
+        let keys = (0..<entries).map { Cache.key(Requests.key($0)) }
+        let values = (0..<entries).map { Cache.value(UInt64($0)) }
+        let before = residentBytes()
+        let cache = Cache(limit: 0)
+        for index in keys.indices { cache.set(values[index], keys[index]) }
+        let after = residentBytes()
+        precondition(cache.get(keys[0]) != nil)
+        return Double(after - before) / Double(entries)
+    }
+
+    private static func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+}

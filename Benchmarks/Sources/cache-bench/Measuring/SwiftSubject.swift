@@ -1,0 +1,114 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Synchronization
+
+/// A Swift implementation: its caches, its keys and the loops, compiled with its types known.
+final class SwiftSubject<Cache: BenchmarkedCache>: Subject {
+    let name: String
+    private var caches: [Workload: Cache] = [:]
+    /// By rank, made once: the less popular workloads use the first of them.
+    private var keys: [Cache.Key] = []
+    /// By number of keys.
+    private var streams: [Int: [Stream<Cache>]] = [:]
+    private let requests: RequestStore
+
+    init(_ name: String, _ type: Cache.Type, _ requests: RequestStore) {
+        self.name = name
+        self.requests = requests
+    }
+
+    func prepare(_ workload: Workload) {
+        let cache = Cache(limit: workload.limit)
+        for rank in keys.count..<max(keys.count, workload.keys) { keys.append(Cache.key(Requests.key(rank))) }
+        let value = Cache.value(1)
+        // Least popular first, so that a limit leaves the popular ones.
+        for key in keys.prefix(workload.keys).reversed() { cache.set(value, key) }
+        caches[workload] = cache
+        if streams[workload.keys] != nil { return }
+        streams[workload.keys] = (0..<RequestStore.streams).map { index in
+            Stream(keys: requests.stream(index, keys: workload.keys).ranks.map { keys[Int($0)] }, value: value)
+        }
+    }
+
+    func run(_ workload: Workload, threads: Int, milliseconds: Int) -> Double {
+        guard let cache = caches[workload], let streams = streams[workload.keys] else { return 0 }
+        let loops = (0..<threads).map { Loop(cache, streams[$0], workload, start: $0 << 16) }
+        return Race.run(loops.map { loop in { loop.run(until: $0) } }, milliseconds: milliseconds)
+    }
+
+    func finish() {
+        caches = [:]
+        keys = []
+        streams = [:]
+    }
+}
+
+/// The keys that a thread asks for, in their order, and the value that it sets.
+struct Stream<Cache: BenchmarkedCache> {
+    let keys: [Cache.Key]
+    let value: Cache.Value
+}
+
+/// Request streams, made once for all implementations.
+final class RequestStore {
+    /// The most threads that are measured.
+    static let streams = 4
+    private var made: [Int: [Requests]] = [:]
+
+    func stream(_ index: Int, keys: Int) -> Requests {
+        if made[keys] == nil {
+            made[keys] = (0..<Self.streams).map { Requests(keys: keys, seed: UInt64(keys + $0)) }
+        }
+        return made[keys]?[index] ?? Requests(keys: keys, seed: 0)
+    }
+}
+
+/// One thread's loop.
+final class Loop<Cache: BenchmarkedCache>: @unchecked Sendable {
+    // @unchecked: the cache and the stream are only read here, and every benchmarked cache is thread-safe.
+    private let cache: Cache
+    private let stream: Stream<Cache>
+    private let workload: Workload
+    private let start: Int
+
+    init(_ cache: Cache, _ stream: Stream<Cache>, _ workload: Workload, start: Int) {
+        self.cache = cache
+        self.stream = stream
+        self.workload = workload
+        self.start = start
+    }
+
+    /// Asks until `stop` is set; returns how often.
+    func run(until stop: borrowing Atomic<Bool>) -> Int {
+        stream.keys.withUnsafeBufferPointer { keys in
+            var position = start, count = 0, found = 0
+            while !stop.load(ordering: .relaxed) {
+                // The flag is another core's cache line: looked at every 512 requests it costs nothing.
+                for _ in 0..<512 {
+                    let key = keys[position & (Requests.count - 1)]
+                    position += 1
+                    switch workload {
+                    case .hit100k, .hit1M:
+                        if cache.get(key) != nil { found += 1 }
+                    case .getOrSet:
+                        if cache.get(key) != nil { found += 1 } else { cache.set(stream.value, key) }
+                    case .mixed:
+                        if position & 1 == 0 {
+                            cache.set(stream.value, key)
+                        } else if cache.get(key) != nil {
+                            found += 1
+                        }
+                    }
+                }
+                count += 512
+            }
+            precondition(workload.limit > 0 || found == count, "a request that must hit has missed")
+            return count
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+
+/// One row: a workload with a number of threads.
+struct Measurement: Hashable {
+    let workload: Workload
+    let threads: Int
+
+    var title: String { "\(workload.rawValue), \(threads) \(threads == 1 ? "thread" : "threads")" }
+}
+
+/// All medians of a sitting, as one aligned table.
+struct ThroughputTable {
+    let names: [String]
+    let measurements: [Measurement]
+    let medians: [Measurement: [String: Double]]
+    let bytes: [String: Double]
+    /// What the ratios are to.
+    let yardstick: String
+
+    /// A row a workload, a column an implementation; behind each figure its ratio to the yardstick.
+    var text: String {
+        var rows = [["Mops/s (× \(yardstick))"] + names]
+        for measurement in measurements {
+            let cells = names.map { name in
+                guard let value = medians[measurement]?[name] else { return "–" }
+                let base = medians[measurement]?[yardstick] ?? 0
+                let ratio = base > 0 ? String(format: "%.2f", value / base) : "–"
+                return "\(Self.number(value)) (\(ratio))"
+            }
+            rows.append([measurement.title] + cells)
+        }
+        if !bytes.isEmpty {
+            let cells = names.map { name in bytes[name].map { String(format: "%.1f", $0) } ?? "–" }
+            rows.append(["bytes/entry, payload of 16 in it"] + cells)
+        }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                return column == 0 ? cell + padding : padding + cell
+            }.joined(separator: "  ")
+        }.joined(separator: "\n") + "\n"
+    }
+
+    /// The figures that the design asks for, each in a line.
+    func figures(product: String, nsCache: String, foundation: String, caffeine: String) -> [String] {
+        func ratio(_ workload: Workload, _ threads: Int, _ one: String, _ other: String) -> Double? {
+            guard let values = medians[Measurement(workload: workload, threads: threads)], let a = values[one],
+                let b = values[other], b > 0
+            else { return nil }
+            return a / b
+        }
+        let lines: [(String, Double?, Double)] = [
+            ("hit, 100k keys, 1 thread, × \(yardstick)", ratio(.hit100k, 1, product, yardstick), 1),
+            ("hit, 100k keys, 2 threads, × \(yardstick)", ratio(.hit100k, 2, product, yardstick), 2.5),
+            ("hit, 1M keys, 1 thread, × \(yardstick)", ratio(.hit1M, 1, product, yardstick), 0.8),
+            ("get-or-set, 100k of 1M, 1 thread, × \(caffeine)", ratio(.getOrSet, 1, product, caffeine), 2.5),
+            ("hit, 100k keys, 1 thread, \(nsCache) × \(foundation)", ratio(.hit100k, 1, nsCache, foundation), 5),
+        ]
+        return lines.compactMap { title, value, goal in
+            guard let value else { return nil }
+            let verdict = value >= goal ? "reached" : "NOT reached"
+            return "\(title): \(String(format: "%.2f", value)) (at least \(goal)): \(verdict)"
+        }
+    }
+
+    static func number(_ value: Double) -> String { String(format: value < 10 ? "%.2f" : "%.1f", value) }
+}

@@ -1,0 +1,19 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import class Foundation.NSNumber
+import class FoundationCaching.NSCache
+
+/// The product under Apple's name, with the same keys and values as Foundation's.
+final class NSCacheSubject: BenchmarkedCache {
+    private let cache = NSCache<NSNumber, NSNumber>()
+
+    init(limit: Int) { cache.countLimit = limit }
+    static func key(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
+    static func value(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
+    func get(_ key: NSNumber) -> NSNumber? { cache.object(forKey: key) }
+    func set(_ value: NSNumber, _ key: NSNumber) { cache.setObject(value, forKey: key) }
+}

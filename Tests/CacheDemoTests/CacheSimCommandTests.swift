@@ -118,7 +118,7 @@ struct CacheSimCommandTests {
     func help() throws {
         let outcome = try run("--help")
         #expect(outcome.status == 0)
-        for word in ["what cache limit buys what", "key[,size[,cost]]", "EXIT STATUS", "--svg"] {
+        for word in ["see what cache limit buys", "key[,size[,cost]]", "EXIT STATUS", "--svg"] {
             #expect(outcome.output.contains(word), "\(word)")
         }
     }

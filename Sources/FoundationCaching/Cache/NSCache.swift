@@ -7,7 +7,7 @@
 #if !canImport(Darwin)
 
 public import Foundation
-import MemoryCaching
+package import MemoryCaching
 import Synchronization
 
 /// A cache of objects by keys that gives them up when its limits, or the memory of the process, ask for it.
@@ -89,6 +89,9 @@ open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     open func removeAllObjects() {
         engine.removeAll()
     }
+
+    /// What the cache has done so far, and what it holds: for the package's own tools, as Apple's class has no such.
+    package final var statistics: CacheStatistics { engine.statistics }
 
     // MARK: Settings
 

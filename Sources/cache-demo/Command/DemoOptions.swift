@@ -12,10 +12,10 @@ struct DemoOptions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-demo",
         abstract:
-            "Fetches thumbnails over HTTP through three kinds of cache, under real memory pressure, and says who lived.",
+            "Fetches thumbnails over HTTP through four kinds of cache, under real memory pressure, and says who lived.",
         discussion: """
-            An origin server on 127.0.0.1 paints thumbnails. Child processes fetch the same stream of them: two \
-            controls that keep everything in a dictionary and in Foundation's NSCache, and one of this package. Each \
+            An origin server on 127.0.0.1 paints thumbnails. Four child processes fetch the same stream of them: two \
+            controls that keep everything in a dictionary and in Foundation's NSCache, and two of this package. Each \
             runs in a memory cgroup of its own where one may be made (root, or a delegated cgroup), and midway a \
             neighbour in the same cgroup takes memory for some seconds.
 
@@ -52,6 +52,8 @@ struct DemoOptions: ParsableCommand {
     var noCgroup = false
     @Flag(help: "Print one JSON document and nothing else on standard output.")
     var json = false
+    @Option(help: ArgumentHelp("Draw the run into an SVG file.", valueName: "file"))
+    var svg: String?
 
     /// What a run's process needs before it has cached anything, the room that the kernel wants for its own work
     /// included. Measured: the runs of this package survive with 100 MiB of neighbour and 160 MiB of limit.
@@ -74,6 +76,13 @@ struct DemoOptions: ParsableCommand {
         try require(zipf >= 0 && zipf <= 3, "--zipf \(zipf) must be from 0 to 3")
         try require((1...1_000_000).contains(catalogue), "--catalogue \(catalogue) must be from 1 to 1000000")
         try require((1...64).contains(connections), "--connections \(connections) must be from 1 to 64")
+        if let svg {
+            let folder = URL(fileURLWithPath: svg).deletingLastPathComponent().path
+            try require(
+                FileManager.default.isWritableFile(atPath: folder),
+                "--svg \(svg) cannot be written, for \(folder) is not a folder to write in; choose another path"
+            )
+        }
     }
 
     /// The contenders, controls first: their fate is the question that ours answer.

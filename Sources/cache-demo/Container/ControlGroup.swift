@@ -58,6 +58,11 @@ struct ControlGroup: Sendable, Codable, Equatable {
     /// Bytes charged to the group, page cache included.
     var usage: Int? { read(version == .v1 ? "memory.usage_in_bytes" : "memory.current").flatMap { Int(trimming: $0) } }
 
+    /// The most bytes that were ever charged to it, nil where the kernel does not keep count.
+    var peak: Int? {
+        read(version == .v1 ? "memory.max_usage_in_bytes" : "memory.peak").flatMap { Int(trimming: $0) }
+    }
+
     /// The limit in force, nil where there is none.
     var limit: Int? {
         read(version == .v1 ? "memory.limit_in_bytes" : "memory.max").flatMap { Int(trimming: $0) }

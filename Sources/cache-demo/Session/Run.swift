@@ -54,6 +54,12 @@ struct Run {
         record.seconds = now()
         record.fate = fate(of: child, stuck: watchdog.barked)
         record.neighbour = neighbour.stay(at: now())
+        if record.fate == .killed, var end = record.samples.last {
+            // It told its last figures up to a tenth of a second before; the kernel knows how far it came.
+            end.time = record.seconds
+            end.groupBytes = order.group?.peak ?? end.groupBytes
+            record.samples.append(end)
+        }
         watchdog.cancel()
         neighbour.leave()
         child.closeInput()

@@ -57,6 +57,9 @@ struct Session {
 
         let verdict = Verdict(records, setting: setting)
         display.finish(verdict)
+        if let path = options.svg {
+            try Chart(records, setting: setting).svg(verdict).write(toFile: path, atomically: true, encoding: .utf8)
+        }
         if options.json { print(try JSONReport(setting: setting, runs: records, verdict: verdict).text) }
         return verdict.success
     }

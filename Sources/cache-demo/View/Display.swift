@@ -18,9 +18,14 @@ protocol Display: Sendable {
     func restore()
 }
 
-/// Plain lines, on standard error where standard output is for JSON.
+/// The view that fits: a live one in a terminal, plain lines elsewhere or where NO_COLOR or CI is set, and those on
+/// standard error where standard output is for JSON.
 func makeDisplay(_ options: DemoOptions) -> any Display {
-    PlainDisplay(file: options.json ? 2 : 1, seconds: options.seconds)
+    let environment = ProcessInfo.processInfo.environment
+    func isSet(_ name: String) -> Bool { !(environment[name] ?? "").isEmpty }
+    if options.json { return PlainDisplay(file: 2) }
+    let plain = isatty(1) == 0 || isSet("NO_COLOR") || isSet("CI") || environment["TERM"] == "dumb"
+    return plain ? PlainDisplay(file: 1) : LiveDisplay(runs: options.contenders.count)
 }
 
 /// Writes text whole to a file descriptor.

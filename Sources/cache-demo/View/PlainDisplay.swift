@@ -10,14 +10,10 @@ import Synchronization
 /// One line a second, without colour: for files, pipes and continuous integration.
 final class PlainDisplay: Display {
     private let file: CInt
-    private let seconds: Double
     /// The run and the second that the last line was about.
     private let shown = Mutex<(contender: Contender, second: Int)?>(nil)
 
-    init(file: CInt, seconds: Double) {
-        self.file = file
-        self.seconds = seconds
-    }
+    init(file: CInt) { self.file = file }
 
     func begin(_ setting: Setting) {
         emit("cache-demo\n" + setting.introduction.map { "  \($0)\n" }.joined(), to: file)

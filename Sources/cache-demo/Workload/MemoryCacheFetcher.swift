@@ -35,19 +35,20 @@ final class MemoryCacheFetcher: ThumbnailFetcher {
         }
     }
 
-    var contents: CacheContents {
-        let statistics = thumbnails.statistics
-        return CacheContents(
-            entries: statistics.count,
-            bytes: statistics.totalCost,
-            purgeableBytes: PurgeableMemoryUsage.current().volatileBytes,
-            evictions: [
-                "limit": statistics.removals(.countLimit) + statistics.removals(.costLimit),
-                "expired": statistics.removals(.expired),
-                "pressure": statistics.removals(.memoryPressure),
-                "discarded": statistics.removals(.discarded),
-            ]
-        )
+    var contents: CacheContents { CacheContents(thumbnails.statistics) }
+}
+
+extension CacheContents {
+    /// What one of ours says of itself.
+    init(_ statistics: CacheStatistics) {
+        entries = statistics.count
+        bytes = statistics.totalCost
+        evictions = [
+            "limit": statistics.removals(.countLimit) + statistics.removals(.costLimit),
+            "expired": statistics.removals(.expired),
+            "pressure": statistics.removals(.memoryPressure),
+            "discarded": statistics.removals(.discarded),
+        ]
     }
 }
 

@@ -74,6 +74,7 @@ enum Runner {
         switch order.contender {
         case .dictionary: return DictionaryFetcher(downloader: downloader)
         case .foundationCache: return FoundationCacheFetcher(downloader: downloader)
+        case .purgeableCache: return PurgeableCacheFetcher(downloader: downloader)
         case .memoryCache: return MemoryCacheFetcher(downloader: downloader)
         }
     }

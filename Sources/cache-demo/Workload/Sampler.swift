@@ -48,12 +48,22 @@ final class Sampler: Sendable {
         let contents = fetcher.contents
         sample.entries = contents.entries
         sample.cachedBytes = contents.bytes
-        sample.purgeableBytes = contents.purgeableBytes
+        sample.purgeableBytes = Self.purgeableBytes
         sample.evictions = contents.evictions
         sample.residentBytes = Self.residentBytes
         sample.level = pressure.monitor.level.name
         // One write a line, below PIPE_BUF (pipe(7)): lines of two threads never mix.
         emit(ChildReport.sample(sample).line + "\n", to: 1)
+    }
+
+    /// What the kernel may take back of this process without asking, by the kernel's own count (proc(5), smaps_rollup:
+    /// "LazyFree", memory marked by madvise(MADV_FREE)), in bytes. What it has taken already does not count.
+    private static var purgeableBytes: Int {
+        let text = KernelFile.read("/proc/self/smaps_rollup") ?? ""
+        for line in text.split(separator: "\n") where line.hasPrefix("LazyFree:") {
+            return (Int(trimming: String(line.dropFirst("LazyFree:".count))) ?? 0) << 10
+        }
+        return 0
     }
 
     /// Resident memory of this process (proc(5), statm: pages, the second field).

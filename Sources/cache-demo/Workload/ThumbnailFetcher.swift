@@ -31,7 +31,6 @@ enum Source: Sendable {
 struct CacheContents: Sendable {
     var entries = 0
     var bytes = 0
-    var purgeableBytes = 0
     /// Entries that left, by cause, without those that were replaced.
     var evictions: [String: Int] = [:]
 }

@@ -8,6 +8,7 @@
 enum Contender: String, Codable, CaseIterable, Sendable {
     case dictionary
     case foundationCache
+    case purgeableCache
     case memoryCache
 
     /// How it is named to the reader.
@@ -15,12 +16,13 @@ enum Contender: String, Codable, CaseIterable, Sendable {
         switch self {
         case .dictionary: "plain Dictionary"
         case .foundationCache: "Foundation.NSCache"
+        case .purgeableCache: "NSCache + NSPurgeableData"
         case .memoryCache: "MemoryCache, single flight"
         }
     }
 
     /// Whether it is ours, which must survive, or a control.
-    var isOurs: Bool { self == .memoryCache }
+    var isOurs: Bool { self == .purgeableCache || self == .memoryCache }
 }
 
 /// All that a run needs to know; the requests themselves follow on its standard input.

@@ -85,6 +85,9 @@ struct DemoOptions: ParsableCommand {
         }
     }
 
+    /// What no flag at all means.
+    static var defaults: DemoOptions { get throws { try parse([]) } }
+
     /// The contenders, controls first: their fate is the question that ours answer.
     var contenders: [Contender] { Contender.allCases.filter { $0.isOurs || !noControls } }
 }

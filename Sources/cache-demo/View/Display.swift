@@ -28,12 +28,14 @@ func makeDisplay(_ options: DemoOptions) -> any Display {
     return plain ? PlainDisplay(file: 1) : LiveDisplay(runs: options.contenders.count)
 }
 
-/// Writes text whole to a file descriptor.
+/// Writes text whole to a file descriptor. Where nobody reads it any more (`cache-demo | head`), there is nothing left
+/// to run for: the program ends as it does when it is told to.
 func emit(_ text: String, to file: CInt) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
         let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
         if count < 0 && errno == EINTR { continue }
+        if count < 0 && errno == EPIPE { raise(SIGTERM) }
         guard count > 0 else { return }
         bytes = bytes.dropFirst(count)
     }

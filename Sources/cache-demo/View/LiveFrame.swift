@@ -119,10 +119,11 @@ struct LiveFrame {
 extension RunRecord {
     /// The share of hits over the `window` seconds before each sample, or over all before it while there are fewer.
     func hitRates(window: Double) -> [(time: Double, rate: Double)] {
-        var first = 0
+        var earlier = 0
         return samples.indices.compactMap { index in
-            while samples[first].time < samples[index].time - window { first += 1 }
-            let before = first > 0 ? samples[first - 1] : Sample()
+            let begin = samples[index].time - window
+            while earlier < index, samples[earlier + 1].time <= begin { earlier += 1 }
+            let before = samples[earlier].time <= begin ? samples[earlier] : Sample()
             // The first tenths rest on a few requests.
             guard samples[index].time >= window / 4, let rate = samples[index].hitRate(since: before) else {
                 return nil

@@ -24,8 +24,13 @@ struct RequestStream: Sendable, Equatable {
     /// the origin serves; where the trace has no sizes, with that of the catalogue.
     ///
     /// The trace is read to its end, so that one that is cut off is refused here and not by luck.
+    ///
+    /// - Throws: `BadInput` where it cannot be read.
     static func trace(_ path: String, count: Int, seed: UInt64) throws -> RequestStream {
-        let trace = try Trace(contentsOf: path)
+        let trace: Trace
+        do { trace = try Trace(contentsOf: path) } catch {
+            throw BadInput(description: "\(error)", exitCode: BadInput.noInput)
+        }
         var sizes: [UInt64: Int] = [:]
         return RequestStream(
             thumbnails: trace.prefix(count).map { request in

@@ -46,13 +46,14 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     }
 
     /// A cache over a log of the caller's making, for tests.
-    init(countLimit: Int = 0, totalCostLimit: Int = 0, log: SegmentLog) {
+    init(countLimit: Int = 0, totalCostLimit: Int = 0, log: SegmentLog, pool: PurgeablePool = .shared) {
         store = PurgeableStore(
             name: "",
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
             keys: Self.makeKeyStorage(),
-            log: log
+            log: log,
+            pool: pool
         )
     }
 
@@ -122,8 +123,14 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Complexity: O(*n*) in the bytes, besides `body`.
     public func withBytes<R, E>(forKey key: Key, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
-        guard let bytes = bytes(forKey: key) else { return nil }
-        return try body(bytes.span.bytes)
+        guard let word = Self.integerWord(of: key) else {
+            return try store.withBytes(
+                word: Self.hashWord(of: key),
+                matching: KeyValueMatching(key, in: slots),
+                body
+            )
+        }
+        return try store.withBytes(word: word, matching: WordMatching(), body)
     }
 
     /// Removes the bytes for `key` and says whether there were any.

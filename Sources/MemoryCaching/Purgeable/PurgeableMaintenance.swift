@@ -8,10 +8,33 @@ internal import Synchronization
 
 /// When a cache last looked after itself.
 struct PurgeableMaintenance: ~Copyable {
-    /// Held by the thread that takes a census.
+    /// Set while a thread looks after the cache; others then leave it to that one. A flag and not a lock, because
+    /// keys of entries that go are destroyed meanwhile, and their deinitialisers may use the cache.
     let isRunning = Atomic<Bool>(false)
-    /// The number of sealed segments at the last census.
-    let sealedAtCensus = Atomic<Int>(0)
-    /// Segments, 8 MiB: a census of 256 MiB takes 60 µs, inserting as much 2.5 ms.
-    static let segmentsBetween = 8
+    /// Bytes inserted so far: segments sealed and large values.
+    let insertedAtCensus = Atomic<Int>(0)
+    /// Bytes to be inserted until the next census.
+    let interval = Atomic<Int>(leastInterval)
+    /// Nanoseconds of the last census on the monotonic clock.
+    let lastCensus = Atomic<Int>(0)
+
+    /// 4 MiB: taking a census of 256 MiB takes 60 µs, filling 4 MiB with fresh pages at least 1.2 ms.
+    static let leastInterval = 4 << 20
+    /// The index is swept about once while a sixteenth of the cache is replaced, so that a sweep costs each insertion
+    /// a look at 16 entries: some 30 ns.
+    static let intervalShare = 16
+    /// A census each second, even if nothing is inserted, so that entries of lost items do not linger.
+    static let nanosecondsBetween = 1_000_000_000
+    /// The clock is looked at every so many operations of a shard.
+    static let operationsBetween = 4096
+
+    static func now() -> Int {
+        let elapsed = ContinuousClock.now - ContinuousClock.Instant.zero
+        return Int(elapsed.components.seconds) * 1_000_000_000 + Int(elapsed.components.attoseconds / 1_000_000_000)
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// A fixed instant to count from.
+    fileprivate static let zero = ContinuousClock.now
 }

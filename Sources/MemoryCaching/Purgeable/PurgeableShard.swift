@@ -16,8 +16,10 @@ struct PurgeableShard: ~Copyable {
     struct State: ~Copyable {
         var index = PurgeableIndex()
         /// Values too long for the log; an entry's location holds the place.
-        var large: [LargeValue?] = []
+        var large: [LargeSlot?] = []
         var freeLarge: [Int] = []
+        /// Keys that left lately; nil as long as the kernel has taken nothing.
+        var ghosts: GhostTable?
         /// Where the next search for something to evict begins.
         var hand = 0
         var hits = 0
@@ -25,20 +27,35 @@ struct PurgeableShard: ~Copyable {
         var insertions = 0
         var operations = 0
 
-        /// Keeps a large value and answers its location.
-        mutating func keep(_ value: LargeValue, serial: UInt64) -> LogLocation {
+        /// Keeps a large value for the entry in `slot` and answers its location.
+        mutating func keep(_ value: LargeValue, serial: UInt64, slot: Int) -> LogLocation {
             let place = freeLarge.popLast() ?? large.count
-            if place == large.count { large.append(value) } else { large[place] = value }
-            return LogLocation(largeAt: place, serial: serial)
+            if place == large.count { large.append(nil) }
+            let location = LogLocation(largeAt: place, serial: serial)
+            large[place] = LargeSlot(value: value, location: location, serial: serial, slot: slot)
+            return location
         }
 
         /// Lets a large value go: the caller destroys it after unlocking.
         mutating func release(_ location: LogLocation) -> LargeValue? {
             guard location.isLarge else { return nil }
-            let value = large[location.largePlace]
+            let value = large[location.largePlace]?.value
             large[location.largePlace] = nil
             freeLarge.append(location.largePlace)
             return value
+        }
+
+        /// Whether the entry in `slot` still points to `location`.
+        func holds(_ location: LogLocation, in slot: Int) -> Bool {
+            slot < index.slotCount
+                && index[slot].pointee.location & ~LogLocation.referencedBit == location.unreferenced.word
+        }
+
+        /// Takes over another state's counters.
+        mutating func resume(_ hits: Int, _ misses: Int, _ insertions: Int) {
+            self.hits = hits
+            self.misses = misses
+            self.insertions = insertions
         }
     }
 }

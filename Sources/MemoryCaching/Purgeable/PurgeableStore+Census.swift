@@ -4,67 +4,80 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import MemoryPressure
 internal import PurgeableMemory
 internal import Synchronization
 
 extension PurgeableStore {
-    @inline(__always)
-    func maintainIfDue() {
-        let sealed = log.sealedSegments
-        if sealed &- maintenance.sealedAtCensus.load(ordering: .relaxed) >= PurgeableMaintenance.segmentsBetween {
-            maintain()
-        }
+    /// Bytes inserted so far, in steps of a segment.
+    private var insertedBytes: Int {
+        log.sealedSegments * SegmentLog.segmentBytes + largeInserted.load(ordering: .relaxed)
     }
 
-    /// Takes a census and acts on it, unless another thread is at it.
+    /// Looks after the cache if enough has been inserted since the last time. A load and a comparison otherwise.
+    @inline(__always)
+    func maintainIfDue() {
+        let since = insertedBytes &- maintenance.insertedAtCensus.load(ordering: .relaxed)
+        if since >= maintenance.interval.load(ordering: .relaxed) { maintain() }
+    }
+
+    /// Looks after the cache if a second has passed; called every few thousand lookups.
+    func maintainIfSecondPassed() {
+        let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
+        if elapsed >= PurgeableMaintenance.nanosecondsBetween { maintain() }
+    }
+
+    /// Takes a census of the pages and acts on it: entries of lost items go, segments are cleaned as the policy says.
+    /// Does nothing if another thread is at it.
+    ///
+    /// No lock of a shard is held across a system call or for more than a thousand entries.
     func maintain() {
         guard !maintenance.isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
         defer { maintenance.isRunning.store(false, ordering: .releasing) }
-        maintenance.sealedAtCensus.store(log.sealedSegments, ordering: .relaxed)
+        let inserted = insertedBytes
+        let since = inserted - maintenance.insertedAtCensus.exchange(inserted, ordering: .relaxed)
+        maintenance.lastCensus.store(PurgeableMaintenance.now(), ordering: .relaxed)
         let census = log.takeCensus()
-        if census.newlyLost > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep { sweep() }
+        residentBytes.store(census.volatileBytes, ordering: .relaxed)
+        let interval = max(
+            PurgeableMaintenance.leastInterval,
+            census.volatileBytes / PurgeableMaintenance.intervalShare
+        )
+        maintenance.interval.store(interval, ordering: .relaxed)
+        let budget = ordinaryBudget()
+        let decision = policy.decide(
+            census.segments.map(SegmentPolicy.Candidate.init),
+            lostBytes: census.newlyLost * ItemLayout.pageBytes,
+            insertedBytes: since,
+            ordinaryBudget: budget
+        )
+        for number in decision.drop { empty(number, .memoryPressure) }
+        if policy.capacity != nil { rememberGhosts() }
+        if !decision.isEmpty || log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep {
+            sweep(promoting: decision.promote, compacting: decision.compact)
+        }
+        lookAfterLargeValues(ordinaryBudget: budget)
     }
 
-    /// Drops the entries of items that are known to be lost. O(entries); no page is touched, and each lock is held for
-    /// a thousand entries at a time.
-    func sweep() {
-        let started = log.sweepStarts()
-        let pass = log.gate.enter(0)
-        for shard in 0..<Self.shardCount {
-            var from = 0
-            while true {
-                var departures = Departures()
-                let start = from
-                let next: Int? = shards[shard].lock.withLock { _ in
-                    let end = min(start + 1024, shards[shard].state.index.slotCount)
-                    if start >= end { return nil }
-                    sweep(start..<end, &shards[shard].state, shard, &departures)
-                    return end
-                }
-                settle(&departures, .discarded)
-                guard let next else { break }
-                from = next
-            }
-        }
-        log.gate.leave(pass)
-        log.sweepFinished(started)
+    /// Bytes of values that the kernel cannot take which may stay: an eighth of what the process may use. Asked for
+    /// only when there are such.
+    private func ordinaryBudget() -> Int {
+        guard
+            log.ordinaryBytes > SegmentLog.streamCount * SegmentLog.segmentBytes
+                || largeOrdinary.load(ordering: .relaxed) > 0
+        else { return .max }
+        let limit = MemoryBudget.current().limitBytes ?? Self.assumedLimit
+        return max(Self.leastOrdinaryBudget, limit / 8)
     }
 
-    private func sweep(
-        _ slots: Range<Int>,
-        _ state: inout PurgeableShard.State,
-        _ shard: Int,
-        _ departures: inout Departures
-    ) {
-        for slot in slots {
-            let entry = state.index[slot].pointee
-            guard entry.location != 0 else { continue }
-            let location = LogLocation(word: entry.location)
-            let isGone =
-                location.isLarge
-                ? state.large[location.largePlace]!.isDiscarded : log.isStale(location) || log.isKnownLost(location)
-            if isGone { take(slot, hash(entry.word), &state, shard, &departures) }
-        }
+    /// Empties a segment with all that is alive in it; returns the bytes of values that were.
+    @discardableResult
+    func empty(_ segment: Int, _ cause: RemovalCause) -> Int {
+        guard let life = log.retire(segment) else { return 0 }
+        staleCount.wrappingAdd(life.items, ordering: .relaxed)
+        account(count: -life.items, bytes: -life.bytes)
+        counters.removed(life.items, cause)
+        return life.bytes
     }
 
     var statistics: CacheStatistics {
@@ -82,7 +95,20 @@ extension PurgeableStore {
         counters.write(to: &statistics)
         statistics.count = max(0, liveCount.load(ordering: .relaxed))
         statistics.totalCost = max(0, liveBytes.load(ordering: .relaxed))
-        statistics.volatileBytes = log.volatileBytes + largeBytes.load(ordering: .relaxed)
+        statistics.volatileBytes = residentBytes.load(ordering: .relaxed) + largeBytes.load(ordering: .relaxed)
         return statistics
+    }
+}
+
+extension SegmentPolicy.Candidate {
+    init(_ census: SegmentLog.SegmentCensus) {
+        self.init(
+            number: census.segment,
+            stream: census.stream,
+            // A tag and rounding to 8 bytes.
+            liveBytes: census.life.bytes + census.life.items * 12,
+            residentBytes: (SegmentLog.SegmentCensus.pages - census.pagesLost) * ItemLayout.pageBytes,
+            isVolatile: census.isVolatile
+        )
     }
 }

@@ -18,13 +18,14 @@ extension PurgeableStore {
         if limit > 0, bytes.count > limit {
             refuse(hash, word, &matching)
         } else if bytes.count > LogLocation.maximumByteCount {
-            if let value = LargeValue(bytes) {
+            if let value = LargeValue(bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+                largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
                 publish(nil, value, byteCount: bytes.count, hash, word, &matching)
             } else {
                 refuse(hash, word, &matching)
             }
-        } else if let reservation = log.reserve(byteCount: bytes.count, stream: 0) {
+        } else if let reservation = log.reserve(byteCount: bytes.count, stream: stream(for: hash)) {
             log.write(bytes, hash48: hash.hash48, at: reservation)
             publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching)
             log.close(reservation)
@@ -52,26 +53,38 @@ extension PurgeableStore {
         let (isFull, needsSplit) = withEntry(hash, word, &matching) { state, shard, slot, matching in
             state.insertions &+= 1
             state.operations &+= 1
-            let place = large.map { state.keep($0, serial: serial) } ?? location!
             if let slot {
                 let old = LogLocation(word: state.index[slot].pointee.location)
+                let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
                 state.index[slot].pointee.location = place.word
                 if let value = state.release(old) { replaced.large.append(value) }
                 replaced.locations.append(old)
                 return (false, false)
             }
-            guard let slot = state.index.insert(hash, word: word, location: place.word, seed: seed) else {
-                if let value = state.release(place) { replaced.large.append(value) }
-                replaced.locations.append(place)
+            let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
+            guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
+                if let location { replaced.locations.append(location) }
                 return (true, false)
             }
+            if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
             matching.store(shard: shard, slot: slot)
             let isCrowded = shard == 0 && state.index.count > Self.splitCount
             return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0)
         }
-        if isFull { counters.refused() }
+        if isFull {
+            counters.refused()
+            if let large { replaced.large.append(large) }
+        }
         if !replaced.isEmpty { settle(&replaced, .replaced) }
         if needsSplit { split() }
+    }
+
+    /// The stream for a new item: what left a short while ago and is back already is expected to stay.
+    @inline(__always)
+    private func stream(for hash: IndexHash) -> Int {
+        guard remembersGhosts.load(ordering: .relaxed) else { return SegmentPolicy.probation }
+        let isBack = locked(hash) { state, _ in state.ghosts?.take(hash) ?? false }
+        return isBack ? SegmentPolicy.main : SegmentPolicy.probation
     }
 
     private func refuse<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M) {
@@ -91,9 +104,7 @@ extension PurgeableStore {
             let mask = Self.shardCount - 1
             var old = PurgeableShard.State()
             swap(&old, &shards[0].state)
-            shards[0].state.hits = old.hits
-            shards[0].state.misses = old.misses
-            shards[0].state.insertions = old.insertions
+            shards[0].state.resume(old.hits, old.misses, old.insertions)
             // In two rounds, because shard 0's own keys stay in the chunks they are moved within.
             for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                 let hash = hash(old.index[slot].pointee.word)
@@ -109,12 +120,13 @@ extension PurgeableStore {
 
     private func move(_ slot: Int, _ hash: IndexHash, from old: inout PurgeableShard.State, to shard: Int) {
         let entry = old.index[slot].pointee
-        var location = LogLocation(word: entry.location)
+        let location = LogLocation(word: entry.location)
+        let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
         if let large = old.release(location) {
             let serial = largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
-            location = shards[shard].state.keep(large, serial: serial)
+            let location = shards[shard].state.keep(large, serial: serial, slot: new)
+            shards[shard].state.index[new].pointee.location = location.word
         }
-        let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
         if shard != 0 || new != slot { keys?.move(shard: 0, slot: slot, toShard: shard, slot: new) }
     }
 }

@@ -31,8 +31,14 @@ final class PurgeableStore: @unchecked Sendable {
     static let shardCount = 32
     /// Below this one shard is as good: its index fits the second-level cache.
     static let splitCount = 4096
+    /// What values that the kernel cannot take may hold in any case: four segments, of which two may be active.
+    static let leastOrdinaryBudget = 4 << 20
+    /// Where no limit can be found out.
+    static let assumedLimit = 512 << 20
 
     let log: SegmentLog
+    /// Where large values get their pages.
+    let pool: PurgeablePool
     let keys: KeyStorage?
     let shards: UnsafeMutablePointer<PurgeableShard>
     let shardMask = Atomic<Int>(0)
@@ -42,18 +48,34 @@ final class PurgeableStore: @unchecked Sendable {
     let liveBytes = Atomic<Int>(0)
     /// Entries in the index whose segment has been emptied.
     let staleCount = Atomic<Int>(0)
+    /// Bytes in volatile pages of the log, at the last census.
+    let residentBytes = Atomic<Int>(0)
     let largeBytes = Atomic<Int>(0)
+    let largeInserted = Atomic<Int>(0)
+    /// Bytes of large values that only eviction frees, at the last census.
+    let largeOrdinary = Atomic<Int>(0)
     let largeSerial = Atomic<UInt64>(0)
 
     let countLimitValue: Atomic<Int>
     let costLimitValue: Atomic<Int>
     let nameValue: Mutex<String>
     let counters = PurgeableCounters()
+    let remembersGhosts = Atomic<Bool>(false)
     let evictionShard = Atomic<Int>(0)
     let maintenance = PurgeableMaintenance()
+    /// Guarded by ``PurgeableMaintenance/isRunning``.
+    var policy = SegmentPolicy()
 
-    init(name: String, countLimit: Int, totalCostLimit: Int, keys: KeyStorage?, log: SegmentLog = SegmentLog()) {
+    init(
+        name: String,
+        countLimit: Int,
+        totalCostLimit: Int,
+        keys: KeyStorage?,
+        log: SegmentLog = SegmentLog(),
+        pool: PurgeablePool = .shared
+    ) {
         self.log = log
+        self.pool = pool
         self.keys = keys
         seed = .random(in: 0 ... .max)
         shards = .allocate(capacity: Self.shardCount)
@@ -133,24 +155,29 @@ final class PurgeableStore: @unchecked Sendable {
     struct Found: Sendable {
         var location: LogLocation?
         var large: LargeValue?
+        /// Whether it is time to look at the clock.
+        var isTick = false
     }
 
     @inline(__always)
     func find<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M) -> Found {
         withEntry(hash, word, &matching) { state, _, slot, _ in
             state.operations &+= 1
+            let isTick = state.operations & (PurgeableMaintenance.operationsBetween - 1) == 0
             guard let slot else {
                 state.misses &+= 1
-                return Found()
+                return Found(isTick: isTick)
             }
             state.hits &+= 1
             let entry = state.index[slot]
             let location = LogLocation(word: entry.pointee.location)
             // A hit marks its entry once for each round of the hand, so that hot lines stay clean.
             if !location.isReferenced { entry.pointee.location |= LogLocation.referencedBit }
-            if location.isLarge { return Found(location: location, large: state.large[location.largePlace]) }
+            if location.isLarge {
+                return Found(location: location, large: state.large[location.largePlace]?.value, isTick: isTick)
+            }
             log.prefetch(location)
-            return Found(location: location)
+            return Found(location: location, isTick: isTick)
         }
     }
 
@@ -159,36 +186,56 @@ final class PurgeableStore: @unchecked Sendable {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let found = find(hash, word, &matching)
-        guard let location = found.location else {
-            log.gate.leave(pass)
-            return nil
+        var bytes: [UInt8]?
+        if let location = found.location {
+            bytes = found.large.map { $0.copy() } ?? copy(location, hash)
+            if bytes == nil { dropLost(hash, word, &matching, location) }
         }
-        if let large = found.large {
-            log.gate.leave(pass)
-            if let bytes = large.copy() { return bytes }
-            dropLost(hash, word, &matching, location)
-            return nil
-        }
-        var copied = false
-        let bytes = [UInt8](unsafeUninitializedCapacity: location.byteCount) { buffer, count in
-            // An array of no bytes has no address; its item still has a tag to look at.
-            var nothing: UInt8 = 0
-            let result = withUnsafeMutableBytes(of: &nothing) { substitute in
-                log.read(
-                    location,
-                    hash48: hash.hash48,
-                    into: UnsafeMutableRawPointer(buffer.baseAddress) ?? substitute.baseAddress!
-                )
-            }
-            copied = result == .copied
-            count = copied ? location.byteCount : 0
-        }
-        if copied {
-            log.gate.leave(pass)
-            return bytes
-        }
-        dropLost(hash, word, &matching, location)
         log.gate.leave(pass)
+        if found.isTick { maintainIfSecondPassed() }
+        return bytes
+    }
+
+    /// A copy of an item of the log, if it is still there. The caller is inside the gate.
+    @inline(__always)
+    private func copy(_ location: LogLocation, _ hash: IndexHash) -> [UInt8]? {
+        var result = SegmentLog.ReadResult.stale
+        let bytes = [UInt8](unsafeUninitializedCapacity: location.byteCount) { buffer, count in
+            // An array of no bytes may have no address; its item has a tag to look at all the same.
+            result = log.read(
+                location,
+                hash48: hash.hash48,
+                into: UnsafeMutableRawPointer(buffer.baseAddress) ?? UnsafeMutableRawPointer(bitPattern: 16)!
+            )
+            count = result == .copied ? location.byteCount : 0
+        }
+        return result == .copied ? bytes : nil
+    }
+
+    /// Lends the bytes to `body`: large values are held in place, others copied.
+    @inline(__always)
+    func withBytes<M: KeyMatching, R, E>(
+        word: UInt64,
+        matching: consuming M,
+        _ body: (RawSpan) throws(E) -> R
+    ) throws(E) -> R? {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let found = find(hash, word, &matching)
+        var bytes: [UInt8]?
+        if let location = found.location, found.large == nil {
+            bytes = copy(location, hash)
+            if bytes == nil { dropLost(hash, word, &matching, location) }
+        }
+        log.gate.leave(pass)
+        if found.isTick { maintainIfSecondPassed() }
+        if let bytes { return try body(bytes.span.bytes) }
+        guard let large = found.large, let location = found.location else { return nil }
+        // Outside of the gate, which user code could hold open for ever.
+        if let result = try large.withBytes(body) { return result }
+        let again = log.gate.enter(0)
+        dropLost(hash, word, &matching, location)
+        log.gate.leave(again)
         return nil
     }
 
@@ -278,7 +325,7 @@ final class PurgeableStore: @unchecked Sendable {
         let found = withEntry(hash, word, &matching) { state, _, slot, _ in
             guard let slot else { return Found() }
             let location = LogLocation(word: state.index[slot].pointee.location)
-            return Found(location: location, large: location.isLarge ? state.large[location.largePlace] : nil)
+            return Found(location: location, large: location.isLarge ? state.large[location.largePlace]?.value : nil)
         }
         let isThere =
             if let large = found.large { !large.isDiscarded } else {
@@ -294,9 +341,7 @@ final class PurgeableStore: @unchecked Sendable {
             shards[shard].lock.withLock { _ in
                 var state = PurgeableShard.State()
                 swap(&state, &shards[shard].state)
-                shards[shard].state.hits = state.hits
-                shards[shard].state.misses = state.misses
-                shards[shard].state.insertions = state.insertions
+                shards[shard].state.resume(state.hits, state.misses, state.insertions)
                 for slot in 0..<state.index.slotCount where state.index[slot].pointee.location != 0 {
                     let location = LogLocation(word: state.index[slot].pointee.location)
                     departures.locations.append(location)

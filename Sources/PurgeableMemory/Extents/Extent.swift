@@ -51,22 +51,26 @@ final class Extent: @unchecked Sendable {
     private let isWipedOnFork: Bool
 
     /// A building extent of zeros, held once; traps where there is no memory at all.
-    init(byteCount: Int, pool: PurgeablePool, sharedWithChildren: Bool) {
+    convenience init(byteCount: Int, pool: PurgeablePool, sharedWithChildren: Bool) {
         precondition(byteCount >= 0, "a negative number of bytes")
+        let arena = pool.arena(for: byteCount, sharedWithChildren: sharedWithChildren)
+        self.init(byteCount: byteCount, pool: pool, arena: arena, run: arena?.allocate(byteCount: byteCount))
+    }
+
+    private init(byteCount: Int, pool: PurgeablePool, arena: PageArena?, run: PageRun?) {
         self.pool = pool
         self.byteCount = byteCount
         forkGeneration = pool.forkWitness.currentGeneration()
         forkWord = pool.forkWitness.word
-        let arena = pool.arena(for: byteCount, sharedWithChildren: sharedWithChildren)
         var initial = ExtentState.building
-        if let arena, let run = arena.allocate(byteCount: byteCount) {
+        if let arena, let run {
             self.arena = arena
             self.run = run
             base = run.base
             witnesses = PageWitnesses(pageCount: PageSize.roundedUp(byteCount) / PageSize.base)
         } else {
             self.arena = nil
-            run = nil
+            self.run = nil
             base = .allocate(byteCount: max(byteCount, 1), alignment: 16)
             base.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
             witnesses = PageWitnesses(pageCount: 0)
@@ -75,6 +79,14 @@ final class Extent: @unchecked Sendable {
         isWipedOnFork = arena?.wipesOnFork ?? false
         state = Atomic(initial.bits)
         pool.usage.add(residentByteCount, to: initial)
+    }
+
+    /// A building extent in pages, held once; nil where there are none to be had.
+    convenience init?(pagesFor byteCount: Int, pool: PurgeablePool) {
+        guard let arena = pool.arena(for: byteCount, sharedWithChildren: false),
+            let run = arena.allocate(byteCount: byteCount)
+        else { return nil }
+        self.init(byteCount: byteCount, pool: pool, arena: arena, run: run)
     }
 
     /// Bytes of memory that the content takes.

@@ -43,6 +43,7 @@ extension SegmentLog {
             }
         }
         gate.leave(pass)
+        losses.wrappingAdd(census.newlyLost, ordering: .relaxed)
         return census
     }
 
@@ -65,6 +66,9 @@ extension SegmentLog {
             SegmentCensus(segment: number, stream: stream, life: life, pagesLost: lost, isVolatile: isVolatile)
         )
     }
+
+    /// Pages found lost, by censuses and readers, since this was last asked.
+    package func takeLosses() -> Int { losses.exchange(0, ordering: .relaxed) }
 
     /// The oldest sealed segment of a stream.
     package func oldestSealed(stream: Int) -> Int? { state.withLock { $0.sealed[stream].oldest } }

@@ -59,7 +59,7 @@ extension SegmentLog {
             // The reader is inside the gate, so the segment cannot have been refilled: a mark set here after a
             // retirement is wiped by the refill.
             if cms_load_relaxed_u64(segment.pointee.base + part) != tag {
-                _ = segment.pointee.markLost(part / ItemLayout.pageBytes)
+                if segment.pointee.markLost(part / ItemLayout.pageBytes) { losses.wrappingAdd(1, ordering: .relaxed) }
             }
             let count = min(location.byteCount - done, ItemLayout.room(at: part))
             done += count

@@ -65,6 +65,7 @@ package final class SegmentLog: @unchecked Sendable {
     private let volatile = Atomic<Int>(0)
     private let ordinary = Atomic<Int>(0)
     let sealCount = Atomic<Int>(0)
+    let losses = Atomic<Int>(0)
 
     package init(arena: PageArena = PageArena(pages: .base)) { self.arena = arena }
 

@@ -90,6 +90,13 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
         }
     }
 
+    /// Copies `bytes`, a page of them at least; nil where the system has no pages, instead of allocated memory.
+    package init?(pagesFor bytes: UnsafeRawBufferPointer, pool: PurgeablePool) {
+        guard let extent = Extent(pagesFor: bytes.count, pool: pool) else { return nil }
+        extent.fill(with: bytes)
+        self.extent = extent
+    }
+
     deinit { extent.abandon() }
 
     // MARK: DiscardableContent

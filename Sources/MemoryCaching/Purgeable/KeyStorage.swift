@@ -16,6 +16,9 @@ class KeyStorage: @unchecked Sendable {
 
     /// Moves a key to another shard's slot.
     func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {}
+
+    /// Frees the room behind the first `count` slots of a shard, in which no keys are left.
+    func shrink(shard: Int, toSlots count: Int) {}
 }
 
 /// Typed storage of keys.
@@ -58,6 +61,14 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
 
     override func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {
         place(other, otherSlot).moveInitialize(from: pointer(shard, slot), count: 1)
+    }
+
+    override func shrink(shard: Int, toSlots count: Int) {
+        let kept = (count + PurgeableIndex.chunkSize - 1) >> PurgeableIndex.chunkBits
+        while parts[shard].count > kept {
+            parts[shard].count -= 1
+            parts[shard].chunks![parts[shard].count].deallocate()
+        }
     }
 
     private func place(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {

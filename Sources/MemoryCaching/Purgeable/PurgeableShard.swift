@@ -22,6 +22,8 @@ struct PurgeableShard: ~Copyable {
         var ghosts: GhostTable?
         /// Where the next search for something to evict begins.
         var hand = 0
+        /// Bytes of index that may be added before the governor is asked again.
+        var credit = InsertionCredit()
         var hits = 0
         var misses = 0
         var insertions = 0

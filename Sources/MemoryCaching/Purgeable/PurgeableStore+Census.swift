@@ -55,6 +55,7 @@ extension PurgeableStore {
         if policy.capacity != nil { rememberGhosts() }
         if !decision.isEmpty || log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep {
             sweep(promoting: decision.promote, compacting: decision.compact)
+            shrink()
         }
         lookAfterLargeValues(ordinaryBudget: budget)
     }

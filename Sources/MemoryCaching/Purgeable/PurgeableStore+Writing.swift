@@ -50,7 +50,7 @@ extension PurgeableStore {
         var replaced = Departures()
         // Counted before it is published, so that a removal by another thread never finds less than it takes away.
         account(count: 1, bytes: byteCount)
-        let (isFull, needsSplit) = withEntry(hash, word, &matching) { state, shard, slot, matching in
+        let (isFull, needsSplit, needsCredit) = withEntry(hash, word, &matching) { state, shard, slot, matching in
             state.insertions &+= 1
             state.operations &+= 1
             if let slot {
@@ -59,17 +59,18 @@ extension PurgeableStore {
                 state.index[slot].pointee.location = place.word
                 if let value = state.release(old) { replaced.large.append(value) }
                 replaced.locations.append(old)
-                return (false, false)
+                return (false, false, false)
             }
             let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
             guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
                 if let location { replaced.locations.append(location) }
-                return (true, false)
+                return (true, false, false)
             }
             if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
             matching.store(shard: shard, slot: slot)
             let isCrowded = shard == 0 && state.index.count > Self.splitCount
-            return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0)
+            let isSpent = state.credit.spend(Self.indexBytesPerEntry)
+            return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0, isSpent)
         }
         if isFull {
             counters.refused()
@@ -77,6 +78,7 @@ extension PurgeableStore {
         }
         if !replaced.isEmpty { settle(&replaced, .replaced) }
         if needsSplit { split() }
+        if needsCredit { renewCredit(hash) }
     }
 
     /// The stream for a new item: what left a short while ago and is back already is expected to stay.
@@ -94,39 +96,5 @@ extension PurgeableStore {
             if let slot { take(slot, hash, &state, shard, &departures) }
         }
         settle(&departures, .replaced)
-    }
-
-    /// Deals the entries of the one shard out to all. Once in a cache's life; nobody else can be in the other shards
-    /// yet.
-    private func split() {
-        shards[0].lock.withLock { _ in
-            guard shardMask.load(ordering: .relaxed) == 0 else { return }
-            let mask = Self.shardCount - 1
-            var old = PurgeableShard.State()
-            swap(&old, &shards[0].state)
-            shards[0].state.resume(old.hits, old.misses, old.insertions)
-            // In two rounds, because shard 0's own keys stay in the chunks they are moved within.
-            for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
-                let hash = hash(old.index[slot].pointee.word)
-                if hash.shard(mask: mask) != 0 { move(slot, hash, from: &old, to: hash.shard(mask: mask)) }
-            }
-            for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
-                let hash = hash(old.index[slot].pointee.word)
-                if hash.shard(mask: mask) == 0 { move(slot, hash, from: &old, to: 0) }
-            }
-            shardMask.store(mask, ordering: .releasing)
-        }
-    }
-
-    private func move(_ slot: Int, _ hash: IndexHash, from old: inout PurgeableShard.State, to shard: Int) {
-        let entry = old.index[slot].pointee
-        let location = LogLocation(word: entry.location)
-        let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
-        if let large = old.release(location) {
-            let serial = largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
-            let location = shards[shard].state.keep(large, serial: serial, slot: new)
-            shards[shard].state.index[new].pointee.location = location.word
-        }
-        if shard != 0 || new != slot { keys?.move(shard: 0, slot: slot, toShard: shard, slot: new) }
     }
 }

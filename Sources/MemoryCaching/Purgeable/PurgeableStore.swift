@@ -37,6 +37,7 @@ final class PurgeableStore: @unchecked Sendable {
     static let assumedLimit = 512 << 20
 
     let log: SegmentLog
+    let pressure: PressureAccount
     /// Where large values get their pages.
     let pool: PurgeablePool
     let keys: KeyStorage?
@@ -71,10 +72,12 @@ final class PurgeableStore: @unchecked Sendable {
         countLimit: Int,
         totalCostLimit: Int,
         keys: KeyStorage?,
-        log: SegmentLog = SegmentLog(),
-        pool: PurgeablePool = .shared
+        log: SegmentLog = SegmentLog(usage: PurgeablePool.shared.usage),
+        pool: PurgeablePool = .shared,
+        governor: MemoryGovernor = .shared
     ) {
         self.log = log
+        pressure = PressureAccount(governor: governor)
         self.pool = pool
         self.keys = keys
         seed = .random(in: 0 ... .max)

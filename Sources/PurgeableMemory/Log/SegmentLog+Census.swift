@@ -70,11 +70,11 @@ extension SegmentLog {
     /// Pages found lost, by censuses and readers, since this was last asked.
     package func takeLosses() -> Int { losses.exchange(0, ordering: .relaxed) }
 
-    /// The oldest sealed segment of a stream.
-    package func oldestSealed(stream: Int) -> Int? { state.withLock { $0.sealed[stream].oldest } }
-
-    /// Sealed segments of a stream.
-    package func sealedCount(stream: Int) -> Int { state.withLock { $0.sealed[stream].count } }
+    /// All sealed segments, those of the first stream first, oldest first within a stream.
+    package func sealedSegmentNumbers() -> [(number: Int, isVolatile: Bool)] {
+        state.withLock { state in (0..<Self.streamCount).flatMap { state.sealed[$0].all } }
+            .map { ($0, table[$0].pointee.isVolatile.load(ordering: .relaxed)) }
+    }
 
     /// Marks where the log stands before a sweep of the whole index, for ``sweepFinished(_:)``.
     package func sweepStarts() -> Int { state.withLock { $0.segmentCount } }

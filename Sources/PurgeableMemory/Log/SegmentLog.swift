@@ -58,6 +58,7 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     let arena: PageArena
+    private let usage: UsageCounters?
     let table = SegmentTable()
     let state = Mutex(State())
     package let gate = ReaderGate()
@@ -67,11 +68,16 @@ package final class SegmentLog: @unchecked Sendable {
     let sealCount = Atomic<Int>(0)
     let losses = Atomic<Int>(0)
 
-    package init(arena: PageArena = PageArena(pages: .base)) { self.arena = arena }
+    /// A log over pages of `arena`, booked with `usage`.
+    package init(arena: PageArena = PageArena(pages: .base), usage: UsageCounters? = nil) {
+        self.arena = arena
+        self.usage = usage
+    }
 
     deinit {
         let arena = arena
         let table = table
+        book(volatile: -volatileBytes, ordinary: -ordinaryBytes)
         state.withLock { state in
             table.destroy(count: state.segmentCount)
             for run in state.runs { arena.deallocate(run) }
@@ -84,6 +90,13 @@ package final class SegmentLog: @unchecked Sendable {
     package var ordinaryBytes: Int { ordinary.load(ordering: .relaxed) }
     /// Segments sealed so far: grows by one a MiB written.
     package var sealedSegments: Int { sealCount.load(ordering: .relaxed) }
+
+    private func book(volatile volatileBytes: Int = 0, ordinary ordinaryBytes: Int = 0) {
+        volatile.wrappingAdd(volatileBytes, ordering: .relaxed)
+        ordinary.wrappingAdd(ordinaryBytes, ordering: .relaxed)
+        usage?.addVolatile(volatileBytes)
+        usage?.addOrdinary(ordinaryBytes)
+    }
 
     // MARK: Writing
 
@@ -113,7 +126,7 @@ package final class SegmentLog: @unchecked Sendable {
             table[number].pointee.state.store(.active, ordering: .relaxed)
             state.active[stream] = number
             state.cursor[stream] = ItemLayout.end(start: 0, byteCount: byteCount)
-            ordinary.wrappingAdd(Segment.byteCount, ordering: .relaxed)
+            book(ordinary: Segment.byteCount)
             return enter(number, start: 0, byteCount: byteCount)
         }
         if let filled { seal(filled) }
@@ -135,7 +148,10 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
-    package func sealActive() {
+    /// Returns how many bytes of ordinary memory that was.
+    @discardableResult
+    package func sealActive() -> Int {
+        let before = ordinaryBytes
         var filled: [Int] = []
         state.withLock { state in
             for stream in 0..<Self.streamCount {
@@ -145,6 +161,7 @@ package final class SegmentLog: @unchecked Sendable {
             }
         }
         for number in filled { seal(number) }
+        return max(0, before - ordinaryBytes)
     }
 
     private func enter(_ number: Int, start: Int, byteCount: Int) -> Reservation {
@@ -177,8 +194,7 @@ package final class SegmentLog: @unchecked Sendable {
         let accepted = arena.seal(segment.pointee.base, byteCount: Segment.byteCount)
         segment.pointee.isVolatile.store(accepted, ordering: .relaxed)
         if accepted {
-            ordinary.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
-            volatile.wrappingAdd(Segment.byteCount, ordering: .relaxed)
+            book(volatile: Segment.byteCount, ordinary: -Segment.byteCount)
         }
         segment.pointee.state.store(.sealed, ordering: .sequentiallyConsistent)
         sealCount.wrappingAdd(1, ordering: .relaxed)
@@ -266,11 +282,7 @@ package final class SegmentLog: @unchecked Sendable {
             life = now
         }
         let wasVolatile = segment.pointee.isVolatile.exchange(false, ordering: .relaxed)
-        if wasVolatile {
-            volatile.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
-        } else {
-            ordinary.wrappingSubtract(Segment.byteCount, ordering: .relaxed)
-        }
+        if wasVolatile { book(volatile: -Segment.byteCount) } else { book(ordinary: -Segment.byteCount) }
         arena.discard(segment.pointee.base, byteCount: Segment.byteCount)
         state.withLock { state in
             state.sealed[segment.pointee.stream].retired(number)

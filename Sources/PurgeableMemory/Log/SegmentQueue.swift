@@ -32,7 +32,4 @@ struct SegmentQueue {
 
     /// The segments, oldest first.
     var all: [Int] { numbers[first...].filter { $0 >= 0 } }
-
-    /// The oldest segment.
-    var oldest: Int? { first < numbers.count ? numbers[first] : nil }
 }

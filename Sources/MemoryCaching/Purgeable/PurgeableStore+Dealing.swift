@@ -1,0 +1,64 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+/// Moving entries to other slots: when the cache outgrows its one shard, and when a shard has become much too large.
+extension PurgeableStore {
+    /// Deals the entries of the one shard out to all. Once in a cache's life; nobody else can be in the other shards
+    /// yet.
+    func split() {
+        shards[0].lock.withLock { _ in
+            guard shardMask.load(ordering: .relaxed) == 0 else { return }
+            let mask = Self.shardCount - 1
+            deal(0) { $0.shard(mask: mask) }
+            shardMask.store(mask, ordering: .releasing)
+        }
+    }
+
+    /// Gives memory of shards back that hold a quarter of what they once did, or less.
+    ///
+    /// A shard is locked for as long as it takes to rebuild: some 10 ns an entry.
+    func shrink() {
+        for shard in 0..<Self.shardCount {
+            shards[shard].lock.withLock { _ in
+                let index = shards[shard].state.index.count
+                guard shards[shard].state.index.slotCount > max(1024, 4 * index) else { return }
+                deal(shard) { _ in shard }
+                shards[shard].state.ghosts = nil
+                shards[shard].state.hand = 0
+            }
+        }
+    }
+
+    /// Moves a shard's entries to fresh ones; the caller holds the shard's lock, and nobody is in the others.
+    private func deal(_ from: Int, _ destination: (IndexHash) -> Int) {
+        var old = PurgeableIndex()
+        swap(&old, &shards[from].state.index)
+        var large: [LargeSlot?] = []
+        swap(&large, &shards[from].state.large)
+        shards[from].state.freeLarge = []
+        // In two rounds: first what goes to other shards. What stays then moves to lower slots than it had, so that
+        // its keys never overwrite others.
+        for round in 0..<2 {
+            for slot in 0..<old.slotCount where old[slot].pointee.location != 0 {
+                let entry = old[slot].pointee
+                let hash = hash(entry.word)
+                let shard = destination(hash)
+                guard (shard == from) == (round == 1) else { continue }
+                let location = LogLocation(word: entry.location)
+                let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
+                if location.isLarge, let moved = large[location.largePlace] {
+                    let place = shards[shard].state.keep(moved.value, serial: moved.serial, slot: new)
+                    shards[shard].state.index[new].pointee.location = place.word
+                }
+                if shard != from || new != slot { keys?.move(shard: from, slot: slot, toShard: shard, slot: new) }
+            }
+        }
+        keys?.shrink(shard: from, toSlots: shards[from].state.index.slotCount)
+    }
+}

@@ -50,13 +50,13 @@ private struct CollidingKey: Hashable, Sendable {
     @Test func integerKeys() {
         let seed = UInt64.random(in: 0 ... .max)
         print("PurgeableCacheModelTests.integerKeys: seed \(seed)")
-        run(seed: seed, steps: 60_000, keys: 20_000) { $0 }
+        run(seed: seed, steps: 30_000, keys: 20_000) { $0 }
     }
 
     @Test func stringKeys() {
         let seed = UInt64.random(in: 0 ... .max)
         print("PurgeableCacheModelTests.stringKeys: seed \(seed)")
-        run(seed: seed, steps: 40_000, keys: 20_000) { "a key that is too long to be stored inline: \($0)" }
+        run(seed: seed, steps: 20_000, keys: 20_000) { "a key that is too long to be stored inline: \($0)" }
     }
 
     @Test func collidingKeys() {

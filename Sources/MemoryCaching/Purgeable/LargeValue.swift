@@ -27,6 +27,9 @@ final class LargeValue: Sendable {
     /// Whether the kernel has taken a page. A system call; touches no page.
     var isDiscarded: Bool { pages.isContentDiscarded }
 
+    /// Gives the pages back now, unless somebody looks at them.
+    func discard() { pages.discardContentIfPossible() }
+
     /// Whether only eviction frees it.
     var isOrdinary: Bool { pages.countsAsOrdinaryMemory }
 }

@@ -45,15 +45,24 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         )
     }
 
-    /// A cache over a log of the caller's making, for tests.
-    init(countLimit: Int = 0, totalCostLimit: Int = 0, log: SegmentLog, pool: PurgeablePool = .shared) {
+    /// A cache over pages of the caller's making, for tests.
+    init(
+        countLimit: Int = 0,
+        totalCostLimit: Int = 0,
+        system: PageSystem,
+        ordinaryBudget: Int? = nil,
+        governor: MemoryGovernor = .shared
+    ) {
+        let pool = PurgeablePool(system: system)
         store = PurgeableStore(
             name: "",
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
             keys: Self.makeKeyStorage(),
-            log: log,
-            pool: pool
+            log: SegmentLog(arena: PageArena(pages: .base, system: system), usage: pool.usage),
+            pool: pool,
+            governor: governor,
+            ordinaryBudget: ordinaryBudget
         )
     }
 

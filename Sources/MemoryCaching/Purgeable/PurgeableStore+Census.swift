@@ -18,7 +18,7 @@ extension PurgeableStore {
     @inline(__always)
     func maintainIfDue() {
         let since = insertedBytes &- maintenance.insertedAtCensus.load(ordering: .relaxed)
-        if since >= maintenance.interval.load(ordering: .relaxed) { maintain() }
+        if since >= maintenance.interval.load(ordering: .relaxed) { maintain(cleaning: true) }
     }
 
     /// Looks after the cache if a second has passed; called every few thousand lookups.
@@ -31,11 +31,14 @@ extension PurgeableStore {
     /// Does nothing if another thread is at it.
     ///
     /// No lock of a shard is held across a system call or for more than a thousand entries.
-    func maintain() {
+    ///
+    /// - Parameter cleaning: whether segments may be cleaned, which evicts; a look at the count does not.
+    func maintain(cleaning: Bool = false) {
         guard !maintenance.isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
         defer { maintenance.isRunning.store(false, ordering: .releasing) }
         let inserted = insertedBytes
-        let since = inserted - maintenance.insertedAtCensus.exchange(inserted, ordering: .relaxed)
+        let since = inserted - maintenance.insertedAtCensus.load(ordering: .relaxed)
+        if cleaning { maintenance.insertedAtCensus.store(inserted, ordering: .relaxed) }
         maintenance.lastCensus.store(PurgeableMaintenance.now(), ordering: .relaxed)
         let census = log.takeCensus()
         residentBytes.store(census.volatileBytes, ordering: .relaxed)
@@ -45,12 +48,17 @@ extension PurgeableStore {
         )
         maintenance.interval.store(interval, ordering: .relaxed)
         let budget = ordinaryBudget()
-        let decision = policy.decide(
-            census.segments.map(SegmentPolicy.Candidate.init),
-            lostBytes: census.newlyLost * ItemLayout.pageBytes,
-            insertedBytes: since,
-            ordinaryBudget: budget
-        )
+        var decision = SegmentPolicy.Decision()
+        lostBytes += census.newlyLost * ItemLayout.pageBytes
+        if cleaning {
+            decision = policy.decide(
+                census.segments.map(SegmentPolicy.Candidate.init),
+                lostBytes: lostBytes,
+                insertedBytes: since,
+                ordinaryBudget: budget
+            )
+            lostBytes = 0
+        }
         for number in decision.drop { empty(number, .memoryPressure) }
         if policy.capacity != nil { rememberGhosts() }
         if !decision.isEmpty || log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep {
@@ -63,6 +71,7 @@ extension PurgeableStore {
     /// Bytes of values that the kernel cannot take which may stay: an eighth of what the process may use. Asked for
     /// only when there are such.
     private func ordinaryBudget() -> Int {
+        if let givenOrdinaryBudget { return givenOrdinaryBudget }
         guard
             log.ordinaryBytes > SegmentLog.streamCount * SegmentLog.segmentBytes
                 || largeOrdinary.load(ordering: .relaxed) > 0

@@ -38,6 +38,8 @@ final class PurgeableStore: @unchecked Sendable {
 
     let log: SegmentLog
     let pressure: PressureAccount
+    /// Tests give a budget for what the kernel cannot take.
+    let givenOrdinaryBudget: Int?
     /// Where large values get their pages.
     let pool: PurgeablePool
     let keys: KeyStorage?
@@ -66,6 +68,8 @@ final class PurgeableStore: @unchecked Sendable {
     let maintenance = PurgeableMaintenance()
     /// Guarded by ``PurgeableMaintenance/isRunning``.
     var policy = SegmentPolicy()
+    /// Bytes of pages lost since the policy last decided; guarded like ``policy``.
+    var lostBytes = 0
 
     init(
         name: String,
@@ -74,8 +78,10 @@ final class PurgeableStore: @unchecked Sendable {
         keys: KeyStorage?,
         log: SegmentLog = SegmentLog(usage: PurgeablePool.shared.usage),
         pool: PurgeablePool = .shared,
-        governor: MemoryGovernor = .shared
+        governor: MemoryGovernor = .shared,
+        ordinaryBudget: Int? = nil
     ) {
+        givenOrdinaryBudget = ordinaryBudget
         self.log = log
         pressure = PressureAccount(governor: governor)
         self.pool = pool

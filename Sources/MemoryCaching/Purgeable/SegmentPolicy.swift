@@ -73,7 +73,8 @@ struct SegmentPolicy {
             capacity = max(known, min(known + insertedBytes / 16, resident + insertedBytes))
         }
         var decision = Decision()
-        promote(candidates, resident: resident, insertedBytes: insertedBytes, &decision)
+        // A small cache may take in more between two censuses than it holds: never clean more than an eighth at once.
+        promote(candidates, resident: resident, insertedBytes: min(insertedBytes, resident / 8), &decision)
         compact(candidates, &decision)
         var ordinary = candidates.reduce(0) { $0 + ($1.isVolatile ? 0 : $1.residentBytes) }
         for candidate in candidates where !candidate.isVolatile && ordinary > ordinaryBudget {

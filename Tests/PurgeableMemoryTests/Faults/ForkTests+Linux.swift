@@ -81,7 +81,7 @@ import Musl
 }
 
 /// Runs `body` in a forked child and answers its exit status, or nil if it did not exit.
-private func forkedChildStatus(_ body: () -> CInt) -> CInt? {
+func forkedChildStatus(_ body: () -> CInt) -> CInt? {
     // Swift hides fork(2), for good reasons that do not hold for a test of it.
     typealias Fork = @convention(c) () -> pid_t
     let child = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()

@@ -1,0 +1,135 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+@testable import PurgeableMemory
+
+/// Each system call refused, as some machine refuses it every day.
+@Suite struct PurgeableCacheFaultTests {
+    @Test func whereSealingIsRefusedValuesAreOrdinaryMemoryAndTheCacheEvictsThem() {
+        let faults = RefusableSystem()
+        faults.refuse(.free)
+        let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 8 << 20)
+        for key in 0..<60_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        #expect(cache.store.log.volatileBytes == 0)
+        #expect(cache.store.log.ordinaryBytes <= 16 << 20)
+        let count = cache.count
+        #expect(count > 4000 && count < 20_000)
+        #expect(cache.statistics.removals(.memoryPressure) == 60_000 - count)
+        #expect(cache.bytes(forKey: 59_999) == bytes(of: 59_999, count: 1000), "the oldest go, not the newest")
+        var held = 0
+        for key in 0..<60_000 {
+            guard let found = cache.bytes(forKey: key) else { continue }
+            held += 1
+            #expect(found == bytes(of: key, count: 1000))
+        }
+        #expect(held == count)
+    }
+
+    @Test func largeOrdinaryValuesStayWithinTheirBudget() {
+        let faults = RefusableSystem()
+        faults.refuse(.free)
+        let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 4 << 20)
+        for key in 0..<40 { cache.setBytes(bytes(of: key, count: 1 << 20), forKey: key) }
+        // What was accessed lately is warm and not yet refused; a census later it is.
+        #expect(cache.totalCost <= 40 << 20)
+        for key in 0..<40 {
+            if let found = cache.bytes(forKey: key) { #expect(found == bytes(of: key, count: 1 << 20)) }
+        }
+    }
+
+    @Test func whereMappingIsRefusedSettingIsARefusal() {
+        let faults = RefusableSystem()
+        let cache = PurgeableCache<Int>(system: faults.system)
+        cache.setBytes([1, 2, 3], forKey: 1)
+        faults.refuseMaps(true)
+        var refused = 0
+        for key in 2..<40_000 {
+            let before = cache.store.counters.refusals.load(ordering: .relaxed)
+            cache.setBytes(bytes(of: key, count: 1000), forKey: key)
+            let wasRefused = cache.store.counters.refusals.load(ordering: .relaxed) > before
+            refused += wasRefused ? 1 : 0
+            #expect(cache.contains(key) != wasRefused)
+        }
+        #expect(refused > 0)
+        cache.setBytes([UInt8](repeating: 1, count: 20 << 20), forKey: -1)
+        #expect(cache.bytes(forKey: -1) == nil)
+        #expect(cache.statistics.refusals == refused + 1)
+        #expect(cache.bytes(forKey: 1) == [1, 2, 3])
+        faults.refuseMaps(false)
+        cache.setBytes([4], forKey: 50_000)
+        #expect(cache.bytes(forKey: 50_000) == [4])
+    }
+
+    @Test func aRefusedValueLeavesNoOlderOneBehind() {
+        let faults = RefusableSystem()
+        let cache = PurgeableCache<Int>(system: faults.system)
+        cache.setBytes([1], forKey: 1)
+        faults.refuseMaps(true)
+        cache.setBytes([UInt8](repeating: 2, count: 20 << 20), forKey: 1)
+        #expect(cache.bytes(forKey: 1) == nil)
+        #expect(cache.count == 0)
+    }
+
+    @Test func whereDiscardingIsRefusedOldBytesAreOverwritten() {
+        let faults = RefusableSystem()
+        faults.refuse(.discard)
+        let cache = PurgeableCache<Int>(totalCostLimit: 2 << 20, system: faults.system)
+        for key in 0..<40_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        var held = 0
+        for key in 0..<40_000 {
+            guard let found = cache.bytes(forKey: key) else { continue }
+            held += 1
+            #expect(found == bytes(of: key, count: 1000))
+        }
+        #expect(held == cache.count)
+    }
+
+    @Test func withoutACensusReadsStillTellTheTruth() {
+        let faults = RefusableSystem()
+        faults.refuseCensus()
+        let cache = PurgeableCache<Int>(system: faults.system)
+        var random = SplitMix64(seed: 3)
+        for key in 0..<10_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        cache.store.log.loseSealedPages(percent: 30, using: &random)
+        var held = 0
+        for key in 0..<10_000 {
+            guard let found = cache.bytes(forKey: key) else { continue }
+            held += 1
+            #expect(found == bytes(of: key, count: 1000))
+        }
+        #expect(held < 10_000)
+        #expect(cache.count == held)
+    }
+
+    @Test func oldKernelsWithoutPageFlagsWillDo() {
+        let faults = RefusableSystem()
+        for advice in [PageAdvice.basePages, .hugePages, .wipeOnFork, .omitFromCoreDump] { faults.refuse(advice) }
+        let cache = PurgeableCache<Int>(system: faults.system)
+        for key in 0..<5000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        for key in 0..<5000 { #expect(cache.bytes(forKey: key) == bytes(of: key, count: 1000)) }
+    }
+
+    @Test func theGovernorGetsOrdinaryMemoryBack() {
+        let faults = RefusableSystem()
+        faults.refuse(.free)
+        let cache = PurgeableCache<Int>(system: faults.system)
+        for key in 0..<20_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        let store = cache.store
+        #expect(store.reclaimableBytes >= 20_000_000)
+        let freed = store.evict(bytes: 10 << 20, below: .infinity)
+        #expect(freed >= 10 << 20)
+        #expect(store.log.ordinaryBytes <= 12 << 20)
+        #expect(cache.count < 12_000)
+        #expect(store.evict(bytes: 1 << 20, below: 0) == 0, "not at that price")
+        cache.removeAll()
+        #expect(store.marginalPrice == .infinity)
+    }
+}

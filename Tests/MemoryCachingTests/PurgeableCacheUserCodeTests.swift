@@ -1,0 +1,105 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+
+@testable import MemoryCaching
+
+private let living = Atomic<Int>(0)
+
+/// A key that is counted while it lives, hashes badly, and uses the cache whenever it is hashed, compared or destroyed.
+private final class MeddlingKey: Hashable, Sendable {
+    static let cache = Mutex<PurgeableCache<MeddlingKey>?>(nil)
+    let number: Int
+    init(_ number: Int) {
+        self.number = number
+        living.wrappingAdd(1, ordering: .relaxed)
+    }
+    deinit {
+        living.wrappingSubtract(1, ordering: .relaxed)
+        Self.meddle()
+    }
+    static func meddle() {
+        // A deadlock here would be a lock held over user code.
+        if let cache = cache.withLock({ $0 }) {
+            _ = cache.count
+            cache.trim(toCount: 1000)
+        }
+    }
+    static func == (left: MeddlingKey, right: MeddlingKey) -> Bool {
+        meddle()
+        return left.number == right.number
+    }
+    func hash(into hasher: inout Hasher) {
+        Self.meddle()
+        hasher.combine(number % 5)
+    }
+}
+
+@Suite(.serialized) struct PurgeableCacheUserCodeTests {
+    @Test(.timeLimit(.minutes(1))) func keysMayUseTheCacheWheneverTheyRun() {
+        let cache = PurgeableCache<MeddlingKey>(countLimit: 20)
+        MeddlingKey.cache.withLock { $0 = cache }
+        for round in 0..<3 {
+            for number in 0..<40 { cache.setBytes([UInt8(number), UInt8(round)], forKey: MeddlingKey(number)) }
+            for number in 0..<40 {
+                if let found = cache.bytes(forKey: MeddlingKey(number)) { #expect(found[0] == UInt8(number)) }
+            }
+            #expect(cache.count == 20)
+            #expect(cache.removeBytes(forKey: MeddlingKey(39)))
+            #expect(!cache.contains(MeddlingKey(39)))
+        }
+        #expect(living.load(ordering: .relaxed) == cache.count)
+        cache.removeAll()
+        #expect(living.load(ordering: .relaxed) == 0, "removed keys are destroyed")
+        cache.setBytes([1], forKey: MeddlingKey(1))
+        MeddlingKey.cache.withLock { $0 = nil }
+    }
+
+    @Test func keysGoWithTheCache() {
+        do {
+            let cache = PurgeableCache<MeddlingKey>()
+            for number in 0..<50 { cache.setBytes([1], forKey: MeddlingKey(number)) }
+            #expect(living.load(ordering: .relaxed) == 50)
+        }
+        #expect(living.load(ordering: .relaxed) == 0)
+    }
+
+    /// Two keys with one hash each, set and removed by turns: never the other's bytes.
+    @Test func equalHashesAreNotEqualKeys() {
+        struct Same: Hashable, Sendable {
+            let number: Int
+            func hash(into hasher: inout Hasher) {}
+        }
+        let cache = PurgeableCache<Same>()
+        for number in 0..<50 { cache.setBytes([UInt8(number)], forKey: Same(number: number)) }
+        for number in 0..<50 { #expect(cache.bytes(forKey: Same(number: number)) == [UInt8(number)]) }
+        for number in stride(from: 0, to: 50, by: 2) { #expect(cache.removeBytes(forKey: Same(number: number))) }
+        for number in 0..<50 {
+            #expect(cache.bytes(forKey: Same(number: number)) == (number % 2 == 0 ? nil : [UInt8(number)]))
+        }
+        #expect(cache.count == 25)
+    }
+
+    /// A collection that uses the cache while it is being read.
+    @Test func collectionsMayUseTheCache() {
+        struct Meddling: Collection {
+            let cache: PurgeableCache<Int>
+            var startIndex: Int { 0 }
+            var endIndex: Int { 3000 }
+            func index(after index: Int) -> Int { index + 1 }
+            subscript(index: Int) -> UInt8 {
+                cache.setBytes([1, 2], forKey: 1000 + index)
+                return UInt8(truncatingIfNeeded: index)
+            }
+        }
+        let cache = PurgeableCache<Int>()
+        cache.setBytes(Meddling(cache: cache), forKey: 1)
+        #expect(cache.bytes(forKey: 1) == (0..<3000).map { UInt8(truncatingIfNeeded: $0) })
+        #expect(cache.count == 3001)
+    }
+}

@@ -99,10 +99,16 @@ let package = Package(
             dependencies: ["PurgeableMemory", "PurgeableStress", "CMemoryShims", "_CacheTestSupport"],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "memory-fill",
+            dependencies: ["MemoryCaching", "MemoryPressure"],
+            path: "Tests/MemoryFill",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "MemoryCachingTests",
             dependencies: [
-                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport",
+                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport", "memory-fill",
                 .product(
                     name: "MetricsTestKit",
                     package: "swift-metrics",

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+package import Synchronization
 
 /// How short memory is, from all signals that the monitor listens to.
 ///
@@ -15,13 +15,19 @@ internal import Synchronization
 /// ``levels``, or a cache that holds something) and stopped after the last.
 public final class MemoryPressureMonitor: Sendable {
     /// The monitor of this process's real memory; starts its sources on first use.
-    public static let shared = MemoryPressureMonitor(signals: [])
+    public static let shared = MemoryPressureMonitor(signals: [SystemPressureSignal()])
 
     private struct State {
         var observers: [Int: @Sendable (MemoryPressureLevel) -> Void] = [:]
         var nextToken = 0
         var observations: [MemoryPressureObservation] = []
     }
+
+    /// Whoever reacts to this monitor on others' behalf, kept by those others: found again by the next of them.
+    package struct Companion: ~Copyable {
+        package weak var object: (any AnyObject & Sendable)?
+    }
+    package let companion = Mutex(Companion())
 
     private let signals: [any MemoryPressureSignal]
     private let state = Mutex(State())

@@ -30,6 +30,9 @@ struct InsertionEstimate: Sendable {
     /// Whether growth has ever been large enough to be a measurement rather than a bound.
     private var isMeasured = false
 
+    /// Sums of the undisturbed windows since the last measurement.
+    private var pending = (insertions: 0.0, growth: 0.0)
+
     /// Learns from `insertions` with `costs` in sum, in whose time usage grew by `growth` bytes on their account.
     /// `isUndisturbed` says that nothing was evicted or returned meanwhile.
     mutating func learn(insertions: Int, costs: Double, growth: Int, isUndisturbed: Bool) {
@@ -38,29 +41,33 @@ struct InsertionEstimate: Sendable {
         let growth = Double(max(0, growth))
         meanCost += (costs / count - meanCost) / (meanCost == 0 ? 1 : 4)
         if isUndisturbed {
-            let measured = growth / count
-            let bound = (growth + Self.slack) / count
-            if measured > bytes {
-                if growth > Self.slack {
-                    bytes = measured
-                    isMeasured = true
-                }
-            } else if bound < bytes {
-                // Above twice the slack the growth itself is known to a third; approach it, never pass the bound.
-                let isClear = growth > 2 * Self.slack
-                bytes = isClear ? min(bound, bytes + (measured - bytes) / 2) : bound
-                isMeasured = isMeasured || isClear
+            learn(count, growth)
+        } else {
+            pending = (0, 0)
+            if growth > Self.slack, growth / count > bytes * 1.25 {
+                bytes = growth / count
+                isMeasured = true
+            } else if !isMeasured, insertions >= 256, growth / count < bytes / 4 {
+                // A cache born where memory is short never sees an undisturbed window. Its pessimism is let go by
+                // halves, to a kilobyte or to what it says itself; growth would raise it again.
+                bytes = max(bytes / 2, 1024, meanCost)
             }
-        } else if growth > Self.slack, growth / count > bytes * 1.25 {
-            bytes = growth / count
-            isMeasured = true
-        } else if !isMeasured, insertions >= 256, growth / count < bytes / 4 {
-            // A cache born where memory is short never sees an undisturbed window. Its pessimism is let go by halves,
-            // to a kilobyte or to what it says itself; growth would raise it again.
-            bytes = max(bytes / 2, 1024, meanCost)
         }
         bytes = max(bytes, Self.least)
         bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 0.25), 1e6) : 1
+    }
+
+    /// Bounds the estimate by all undisturbed growth since the last measurement, and measures once that is large.
+    private mutating func learn(_ count: Double, _ growth: Double) {
+        pending.insertions += count
+        pending.growth += growth
+        bytes = min(bytes, (pending.growth + Self.slack) / pending.insertions)
+        // Twice the slack: what the kernel charged in advance is then a third of it at most.
+        guard pending.growth > 2 * Self.slack else { return }
+        let measured = pending.growth / pending.insertions
+        bytes = measured > bytes || !isMeasured ? measured : bytes + (measured - bytes) / 2
+        isMeasured = true
+        pending = (0, 0)
     }
 
     /// What each insertion is charged at least: the estimate itself where no costs are given or they are no sizes in

@@ -30,6 +30,18 @@ package final class MemoryGovernor: Sendable {
     /// The one that watches this process's real memory; started by the first cache that holds something.
     @usableFromInline package static let shared = MemoryGovernor(monitor: .shared)
 
+    /// The governor that reacts to `monitor` and watches this process's memory: one for each monitor, for as long as a
+    /// cache keeps it.
+    package static func listening(to monitor: MemoryPressureMonitor) -> MemoryGovernor {
+        if monitor === MemoryPressureMonitor.shared { return shared }
+        return monitor.companion.withLock { companion in
+            if let governor = companion.object as? MemoryGovernor { return governor }
+            let governor = MemoryGovernor(monitor: monitor)
+            companion.object = governor
+            return governor
+        }
+    }
+
     struct Member {
         weak var cache: (any ReclaimableCache)?
         let figures: PressureFigures
@@ -129,6 +141,9 @@ package final class MemoryGovernor: Sendable {
         if isLast { settle() }
     }
 
+    /// How many caches there are that hold something or have held it.
+    package var cacheCount: Int { state.withLock { $0.members.count } }
+
     /// The caches there are, with what each reports for a byte of real memory.
     func participants() -> [Participant] {
         state.withLock { state in
@@ -161,11 +176,9 @@ package final class MemoryGovernor: Sendable {
 
     private func look(_ now: UInt64, for figures: PressureFigures) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
-        guard var reading = gauge.read(now: now) else { return keepBelowCeiling(granting: 1 << 20) }
-        // Near the mark nobody evicts on an old inactive_file.
-        if reading.room < reading.limit / 16 { reading = gauge.read(now: now, exact: true) ?? reading }
+        guard let reading = gauge.read(now: now) else { return keepBelowCeiling(granting: 1 << 20) }
         let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
-        let (decision, becameTight) = state.withLock { [reading] state in
+        let (decision, becameTight) = state.withLock { state in
             observe(reading, inserted: inserted, by: figures, &state)
             let outstanding = max(0, outstanding.load(ordering: .relaxed))
             let wasTight = state.isTight

@@ -29,6 +29,7 @@ struct PressureEpisode: Sendable {
     /// Bytes that the caches may hold together while pressure lasts.
     private(set) var ceiling: Int?
     private var lastCut: UInt64 = 0
+    private var lastMeasured: UInt64 = 0
 
     /// Takes note of `level` being reported at `now` (monotonic nanoseconds) while the caches hold `held` bytes;
     /// returns how many of them are to go.
@@ -46,5 +47,13 @@ struct PressureEpisode: Sendable {
             lastCut = now
         }
         return max(0, held - (ceiling ?? held))
+    }
+
+    /// The ceiling, and whether what the caches hold should be measured against it: every 10 ms, until it is found to
+    /// have been reached.
+    mutating func ceilingAndWhetherToMeasure(at now: UInt64) -> (ceiling: Int?, measures: Bool) {
+        let measures = now &- lastMeasured >= 10_000_000
+        if measures { lastMeasured = now }
+        return (ceiling, measures)
     }
 }

@@ -8,6 +8,7 @@ import MemoryCaching
 import MemoryPressure
 import Synchronization
 import Testing
+import _CacheTestSupport
 
 @Suite struct PressureReactionTests {
     /// A governor that hears of pressure from a signal alone: its gauge reads an empty directory.
@@ -77,7 +78,7 @@ import Testing
 
     @Test func pressureThatGoesOnAsksAgainOnceASecond() {
         let signal = ManualPressureSignal()
-        let time = Time(clock: 0)
+        let time = ManualNanoseconds()
         let cache = Self.filled(Self.governor(signal, now: { time.now }))
         signal.send(.warning)
         signal.send(.warning)
@@ -86,11 +87,53 @@ import Testing
         signal.send(.warning)
         #expect(cache.bytes == 9 << 16)
     }
-}
 
-final class Time: Sendable {
-    private let nanoseconds: Atomic<UInt64>
-    init(clock: UInt64) { nanoseconds = Atomic(clock) }
-    var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
-    func advance(_ by: UInt64) { nanoseconds.add(by, ordering: .relaxed) }
+    @Test func aReactionIsToldOnceAndCounted() throws {
+        let signal = ManualPressureSignal()
+        let governor = Self.governor(signal)
+        let cache = Self.filled(governor)
+        let told = Mutex<[MemoryPressureReaction]>([])
+        MemoryPressureReaction.setHandler { reaction in told.withLock { $0.append(reaction) } }
+        defer { MemoryPressureReaction.setHandler(nil) }
+        signal.send(.warning)
+        signal.send(.normal)
+        // Other tests' governors may tell theirs meanwhile: this one's are known by their size.
+        let own = told.withLock { $0 }.filter { $0.bytesAsked == 1 << 18 && $0.level == .warning }
+        let reaction = try #require(own.first)
+        #expect(reaction.bytesFreed == 1 << 18)
+        #expect(reaction.description == "memory pressure warning: asked for 262144 bytes, freed 262144 in 0 ms")
+        #expect(governor.statistics.reactions == 1 && governor.statistics.bytesFreed == 1 << 18)
+        withExtendedLifetime(cache) {}
+    }
+
+    @Test func cachesThatAreGoneAreForgotten() {
+        let signal = ManualPressureSignal()
+        let governor = Self.governor(signal)
+        weak var gone: QueueCache?
+        do {
+            let cache = Self.filled(governor)
+            gone = cache
+            #expect(governor.cacheCount == 1)
+        }
+        #expect(gone == nil)
+        #expect(governor.cacheCount == 0)
+        signal.send(.critical)
+        #expect(governor.statistics.reactions == 0)
+    }
+
+    @Test func anEmptyCacheIsNotRegistered() {
+        let governor = Self.governor(ManualPressureSignal())
+        let cache = QueueCache(governor: governor)
+        #expect(governor.cacheCount == 0)
+        cache.insert([1])
+        #expect(governor.cacheCount == 1)
+    }
+
+    @Test func oneGovernorServesAllCachesOfAMonitor() {
+        let monitor = MemoryPressureMonitor(signals: [])
+        let governor = MemoryGovernor.listening(to: monitor)
+        #expect(MemoryGovernor.listening(to: monitor) === governor)
+        #expect(MemoryGovernor.listening(to: .shared) === MemoryGovernor.shared)
+        #expect(MemoryGovernor.listening(to: MemoryPressureMonitor(signals: [])) !== governor)
+    }
 }

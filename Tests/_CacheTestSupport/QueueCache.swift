@@ -4,13 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import MemoryCaching
-import MemoryPressure
+package import MemoryCaching
 import Synchronization
 
 /// The least that a governor can govern: arrays of bytes, first in, first out, each byte worth `price`.
-final class QueueCache: ReclaimableCache {
-    struct State {
+package final class QueueCache: ReclaimableCache {
+    private struct State {
         var values: [[UInt8]] = []
         var first = 0
         var bytes = 0
@@ -18,18 +17,18 @@ final class QueueCache: ReclaimableCache {
         var price: Double
     }
 
-    let state: Mutex<State>
-    let account: PressureAccount
-    let givesCosts: Bool
-    let unused = Mutex(0)
+    private let state: Mutex<State>
+    package let account: PressureAccount
+    private let givesCosts: Bool
+    private let unused = Mutex(0)
 
-    init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
+    package init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
         account = PressureAccount(governor: governor)
         state = Mutex(State(price: price))
         self.givesCosts = givesCosts
     }
 
-    func insert(_ value: [UInt8]) {
+    package func insert(_ value: [UInt8]) {
         let spent = state.withLock { state -> InsertionCredit? in
             state.values.append(value)
             state.bytes += value.count
@@ -40,24 +39,24 @@ final class QueueCache: ReclaimableCache {
         state.withLock { $0.credit = credit }
     }
 
-    var count: Int { state.withLock { $0.values.count - $0.first } }
-    var bytes: Int { state.withLock { $0.bytes } }
-    var price: Double {
+    package var count: Int { state.withLock { $0.values.count - $0.first } }
+    package var bytes: Int { state.withLock { $0.bytes } }
+    package var price: Double {
         get { state.withLock { $0.price } }
         set { state.withLock { $0.price = newValue } }
     }
 
-    var marginalPrice: Double { state.withLock { $0.first == $0.values.count ? .infinity : $0.price } }
+    package var marginalPrice: Double { state.withLock { $0.first == $0.values.count ? .infinity : $0.price } }
 
-    var reclaimableBytes: Int { givesCosts ? bytes : count * account.bytesPerEntry }
+    package var reclaimableBytes: Int { givesCosts ? bytes : count * account.bytesPerEntry }
 
-    func discardUnusedContent() -> Int {
+    package func discardUnusedContent() -> Int {
         unused.withLock { held in
             defer { held = 0 }; return held
         }
     }
 
-    func evict(bytes: Int, below price: Double) -> Int {
+    package func evict(bytes: Int, below price: Double) -> Int {
         var gone: [[UInt8]] = []
         let freed = state.withLock { state in
             var freed = 0
@@ -78,5 +77,13 @@ final class QueueCache: ReclaimableCache {
         return freed
     }
 
-    func revokeInsertionCredit() { state.withLock { $0.credit.revoke() } }
+    package func revokeInsertionCredit() { state.withLock { $0.credit.revoke() } }
+}
+
+/// A clock that stands still until it is told otherwise.
+package final class ManualNanoseconds: Sendable {
+    private let nanoseconds = Atomic<UInt64>(0)
+    package init() {}
+    package var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
+    package func advance(_ by: UInt64) { nanoseconds.add(by, ordering: .relaxed) }
 }

@@ -1,0 +1,162 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+/// The pressure of this process's real memory, by whatever the system offers.
+///
+/// Watched in this order: what `MEMORY_PRESSURE_WATCH` names (systemd's protocol; `/dev/null` turns watching off), or
+/// else the cgroup's memory.pressure, or else `/proc/pressure/memory`; beside it memory.events (cgroup version 2), or
+/// usage thresholds and pressure_level (version 1), of every cgroup from the process's own upwards; and where none of
+/// these can be had, usage, by looking at it.
+///
+/// Events near a limit are hints: page cache, and pages freed lazily, fill a cgroup to its limit and trouble nobody.
+/// They raise the level only where usage less inactive file pages is beyond 7/8 of the limit.
+public final class SystemPressureSignal: MemoryPressureSignal {
+    private struct State {
+        var observers: [Int: @Sendable () -> Void] = [:]
+        var nextToken = 0
+        var sources: [any PressureSource] = []
+        var isOpen = false
+        var isOff = false
+        var reopensAt: UInt64?
+        var hysteresis = PressureHysteresis()
+        var generation = 0
+    }
+
+    private let files: SystemFiles
+    private let gauge: MemoryGauge
+    private let state = Mutex(State())
+
+    /// The real system's.
+    public convenience init() { self.init(files: .system) }
+
+    package init(files: SystemFiles) {
+        self.files = files
+        gauge = MemoryGauge(files)
+    }
+
+    /// How short memory is: as events and usage have it while anybody observes, by usage alone otherwise.
+    public var level: MemoryPressureLevel {
+        let now = Platform.monotonicNanoseconds()
+        let reading = gauge.read(now: now)
+        return state.withLock { state in
+            if state.isOff || state.isOpen { return state.hysteresis.level }
+            if case .off = PressureWatch.instruction(files.environment) { return .normal }
+            var hysteresis = PressureHysteresis()
+            if let reading { hysteresis.sample(used: reading.used, limit: reading.limit, at: now) }
+            return hysteresis.level
+        }
+    }
+
+    /// What is watched at the moment, for people.
+    package var sourceNames: [String] { state.withLock { $0.sources.map(\.name) } }
+
+    /// Calls `changed` on the one thread of ``PressureThread`` when there is news; opens the sources for the first
+    /// observer and closes them after the last.
+    public func observe(_ changed: @escaping @Sendable () -> Void) -> MemoryPressureObservation {
+        let token = state.withLock { state in
+            state.nextToken += 1
+            state.observers[state.nextToken] = changed
+            open(&state)
+            return state.nextToken
+        }
+        PressureThread.shared.attach(self)
+        return MemoryPressureObservation { [self] in
+            let isLast = state.withLock { state in
+                state.observers.removeValue(forKey: token)
+                guard state.observers.isEmpty else { return false }
+                close(&state)
+                return true
+            }
+            if isLast { PressureThread.shared.detach(self) }
+            // Whoever came between the two is attached again.
+            if isLast, state.withLock({ !$0.observers.isEmpty }) { PressureThread.shared.attach(self) }
+        }
+    }
+
+    private func open(_ state: inout State) {
+        // A child of fork shares its parent's open files: their news would be taken from the parent.
+        if state.isOpen, state.generation != ForkGeneration.current { close(&state) }
+        guard !state.isOpen else { return }
+        (state.sources, state.isOff) = PressureSources.open(files)
+        state.isOpen = true
+        state.reopensAt = nil
+        state.generation = ForkGeneration.current
+    }
+
+    private func close(_ state: inout State) {
+        state.sources = []
+        state.isOpen = false
+        state.isOff = false
+        state.hysteresis = PressureHysteresis()
+    }
+}
+
+extension SystemPressureSignal: PressureThreadClient {
+    package var descriptors: [PolledDescriptor] { state.withLock { $0.sources.map(\.polled) } }
+
+    package func turn(now: UInt64, ready: [PolledDescriptor]) -> UInt64? {
+        let sources = state.withLock { state in
+            if let reopensAt = state.reopensAt, now >= reopensAt, state.isOpen {
+                state.sources = PressureSources.open(files).sources
+                state.reopensAt = nil
+            }
+            return state.sources
+        }
+        var news: [(news: PressureNews, hold: UInt64)] = []
+        var gone: [any PressureSource] = []
+        for polled in ready {
+            guard let source = sources.first(where: { $0.polled.descriptor == polled.descriptor }) else { continue }
+            let latest = source.take(polled)
+            if latest == .gone { gone.append(source) }
+            news.append((latest, source.hold))
+        }
+        let isHinted = news.contains { if case .hint = $0.news { true } else { false } }
+        let reading = gauge.read(now: now, exact: isHinted)
+        // Whoever governs usage looks at once, too.
+        if isHinted { PressureThread.shared.wake() }
+
+        let (observers, deadline) = state.withLock { state -> ([@Sendable () -> Void], UInt64?) in
+            guard state.isOpen, !state.isOff else { return ([], nil) }
+            if !gone.isEmpty {
+                state.sources.removeAll { source in gone.contains { $0 === source } }
+                state.reopensAt = now &+ 1_000_000_000
+            }
+            let before = state.hysteresis.level
+            var isReported = false
+            for (latest, hold) in news {
+                switch latest {
+                case .nothing, .gone: continue
+                case .level(let level):
+                    state.hysteresis.report(level, at: now, holdFor: hold)
+                    isReported = true
+                case .hint(let level):
+                    // A 64th beyond the mark is the inserting threads' own play.
+                    guard let reading, reading.room < -reading.limit / 64 else { continue }
+                    state.hysteresis.report(level, at: now, holdFor: hold)
+                    isReported = true
+                }
+            }
+            if let reading { state.hysteresis.sample(used: reading.used, limit: reading.limit, at: now) }
+            let isNews = isReported || state.hysteresis.level != before
+            return (isNews ? Array(state.observers.values) : [], nextTurn(state, reading, now))
+        }
+        for changed in observers { changed() }
+        return deadline
+    }
+
+    /// While a level lasts, usage is looked at ten times a second; without any source of events, as often as a burst of
+    /// 3 GB/s from here to the warning would ask for, 10 ms to 1 s.
+    private func nextTurn(_ state: State, _ reading: MemoryGauge.Reading?, _ now: UInt64) -> UInt64? {
+        if state.hysteresis.level > .normal { return now &+ 100_000_000 }
+        if let reopensAt = state.reopensAt { return reopensAt }
+        guard state.sources.isEmpty else { return nil }
+        guard let reading else { return now &+ 1_000_000_000 }
+        let room = reading.limit - reading.limit / 16 - reading.used
+        return now &+ UInt64(min(max(room / 3, 10_000_000), 1_000_000_000))
+    }
+}

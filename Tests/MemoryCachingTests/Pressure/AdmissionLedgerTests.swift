@@ -1,0 +1,261 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// A process as the ledger sees it, without a kernel: insertions grow usage unless they fall into holes that fit them;
+/// evictions leave holes; a trim returns the part of them that makes whole pages.
+private struct ModelProcess {
+    var ledger = AdmissionLedger()
+    var limit = 256 << 20
+    var used = 12 << 20
+    var live = 0
+    /// Holes by the arena they lie in: one thread's insertions fill its own arena's alone.
+    var holes: [Int]
+    /// Which part of a hole can be returned (whole free pages), and which be filled again.
+    var returnable = 0.9
+    var fillable = 1.0
+    var trims = 0
+    var evicted = 0
+    var highest = 0
+    var lowestLive = Int.max
+    private var spent = 0
+    private var turn = 0
+
+    init(arenas: Int = 1) { holes = Array(repeating: 0, count: arenas) }
+
+    var look: AdmissionLedger.Look { .init(limit: limit, used: used) }
+
+    /// One thread inserts what it was granted; usage may exceed the limit only over the model's dead body.
+    mutating func insert(thread: Int, bytes: Int) {
+        let filled = min(Int(Double(holes[thread]) * fillable), bytes)
+        holes[thread] -= filled
+        used += bytes - filled
+        live += bytes
+        spent += bytes
+        highest = max(highest, used)
+    }
+
+    mutating func evict(_ bytes: Int) -> Int {
+        let bytes = min(bytes, live)
+        live -= bytes
+        evicted += bytes
+        // Entries of all threads lie mixed.
+        for arena in holes.indices { holes[arena] += bytes / holes.count }
+        return bytes
+    }
+
+    mutating func trim() {
+        trims += 1
+        let before = used
+        for arena in holes.indices {
+            let returned = Int(Double(holes[arena]) * returnable)
+            holes[arena] -= returned
+            used -= returned
+        }
+        ledger.trimmed(from: before, to: look)
+    }
+
+    mutating func ask() -> Int {
+        ledger.observe(look, inserted: spent)
+        spent = 0
+        let decision = ledger.admit(look, outstanding: 0)
+        carryOut(decision)
+        return decision.grant
+    }
+
+    mutating func carryOut(_ decision: AdmissionLedger.Decision) {
+        if decision.evict > 0 { ledger.evicted(evict(decision.evict), asked: decision.evict) }
+        if decision.trims, turn % 50 == 0 || decision.waits { trim() }
+        var round = 0
+        while decision.waits, used > look.brink, live > 0, round < 16 {
+            ledger.evicted(evict(max(used - look.brink, limit / 64 << min(round, 8))))
+            trim()
+            round += 1
+        }
+        turn += 1
+    }
+
+    mutating func fill(_ bytes: Int, threads: Int, grantSpeed: Double = 1) {
+        var left = bytes
+        while left > 0 {
+            for thread in 0..<threads {
+                let grant = Int(Double(ask()) * grantSpeed)
+                insert(thread: thread % holes.count, bytes: grant)
+                left -= grant
+            }
+            if used > look.mark { lowestLive = min(lowestLive, live) }
+        }
+    }
+}
+
+@Suite struct AdmissionLedgerTests {
+    @Test func holesThatAreFilledAgainLeaveTheCacheFullAndTheAllocatorAlone() {
+        var process = ModelProcess()
+        process.fill(2 << 30, threads: 1)
+        #expect(process.highest <= process.look.mark + process.limit / 64)
+        #expect(process.live >= process.limit * 3 / 4)
+        #expect(process.trims <= 3)
+    }
+
+    @Test(arguments: [0.0, 0.5, 0.9]) func holesInOtherArenasAreReturnedRatherThanEverythingEvicted(fillable: Double) {
+        var process = ModelProcess(arenas: 2)
+        process.fillable = fillable
+        process.fill(1 << 30, threads: 1)
+        #expect(process.highest <= process.limit)
+        #expect(process.live >= process.limit / 2, "\(process.live >> 20) MiB live, \(process.trims) trims")
+        #expect(process.trims > 0)
+    }
+
+    @Test(arguments: [0.0, 0.1, 0.3]) func whenATrimBringsLittleTheLimitStillHolds(returnable: Double) {
+        var process = ModelProcess(arenas: 2)
+        process.returnable = returnable
+        process.fillable = 0.8
+        process.fill(1 << 30, threads: 2)
+        #expect(process.highest <= process.limit)
+        #expect(process.live > 0 || process.returnable == 0)
+    }
+
+    /// Values turn out eight times as large as what was charged for them: one grant's worth of error, no more.
+    @Test func undercountedInsertionsStayBelowTheLimit() {
+        var process = ModelProcess()
+        process.fill(1 << 30, threads: 4, grantSpeed: 8)
+        #expect(process.highest <= process.limit)
+    }
+
+    /// 3 GB/s beside the cache: 30 MiB between two looks 10 ms apart, 3 MiB between two at the mark.
+    @Test func aNeighboursBurstTakesFromTheCacheAndNotBeyondTheLimit() {
+        var process = ModelProcess()
+        process.fill(512 << 20, threads: 1)
+        let before = process.live
+        for _ in 0..<40 {
+            process.used += 3 << 20
+            process.highest = max(process.highest, process.used)
+            process.ledger.observe(process.look, inserted: 0)
+            process.carryOut(process.ledger.relieve(process.look))
+        }
+        #expect(process.highest <= process.limit)
+        #expect(process.live < before - 100 << 20)
+        #expect(process.live > 0)
+        #expect(process.used <= process.look.brink)
+    }
+
+    /// Usage that does not fall however much is evicted must not cost the whole cache, short of the brink.
+    @Test func usageThatStaysPutDoesNotEmptyTheCache() {
+        var process = ModelProcess()
+        process.returnable = 0
+        process.fill(300 << 20, threads: 1)
+        process.used = process.look.mark + process.limit / 32
+        let before = process.live
+        for _ in 0..<1000 {
+            process.ledger.observe(process.look, inserted: 0)
+            process.carryOut(process.ledger.relieve(process.look))
+        }
+        #expect(process.live >= before - process.limit / 16)
+    }
+
+    @Test func aLimitThatShrinksBelowUsageIsReached() {
+        var process = ModelProcess()
+        process.fill(512 << 20, threads: 1)
+        process.limit = 128 << 20
+        for _ in 0..<100 {
+            process.ledger.observe(process.look, inserted: 0)
+            process.carryOut(process.ledger.relieve(process.look))
+        }
+        #expect(process.used <= process.look.brink)
+        #expect(process.live > 32 << 20)
+    }
+
+    @Test func farFromTheMarkNothingIsEvicted() {
+        var ledger = AdmissionLedger()
+        for used in stride(from: 0, to: 200 << 20, by: 1 << 20) {
+            let decision = ledger.admit(.init(limit: 256 << 20, used: used), outstanding: 0)
+            #expect(decision.evict == 0 && !decision.trims && !decision.waits && decision.grant >= 16 << 10)
+        }
+    }
+
+    /// However many shards hold a credit, together they hold no more than half the room, but for the least grant.
+    @Test func grantsShrinkWithWhatIsOutstanding() {
+        var outstanding = 0
+        let look = AdmissionLedger.Look(limit: 256 << 20, used: 100 << 20)
+        for _ in 0..<64 { outstanding += AdmissionLedger.farGrant(look, outstanding: outstanding) }
+        #expect(outstanding <= look.room / 2 + 64 * 16 << 10)
+    }
+}
+
+@Suite struct InsertionEstimateTests {
+    @Test func beginsPessimisticAndLearnsSmallValuesQuickly() {
+        var estimate = InsertionEstimate()
+        #expect(estimate.leastCharge == 65_536)
+        var insertions = 4
+        var renewals = 0
+        while estimate.bytes > 300, renewals < 40 {
+            estimate.learn(insertions: insertions, costs: 0, growth: insertions * 280, isUndisturbed: true)
+            insertions = max(4, (256 << 10) / estimate.leastCharge)
+            renewals += 1
+        }
+        #expect(estimate.bytes >= 64 && renewals < 40)
+    }
+
+    @Test(arguments: [280.0, 4_200, 65_700, 1_100_000]) func settlesAtWhatGrowthShows(bytes: Double) {
+        var estimate = InsertionEstimate()
+        for _ in 0..<200 {
+            estimate.learn(insertions: 4096, costs: 0, growth: Int(4096 * bytes), isUndisturbed: true)
+        }
+        #expect(abs(estimate.bytes - bytes) < bytes / 20)
+        #expect(estimate.bytesPerCost == 1)
+    }
+
+    @Test func insertionsIntoHolesDoNotSeemFree() {
+        var estimate = InsertionEstimate()
+        for _ in 0..<20 { estimate.learn(insertions: 4096, costs: 0, growth: 4096 * 4200, isUndisturbed: true) }
+        let before = estimate.bytes
+        for _ in 0..<1000 { estimate.learn(insertions: 4096, costs: 0, growth: 0, isUndisturbed: false) }
+        #expect(estimate.bytes == before)
+    }
+
+    @Test func growthBeyondTheEstimateIsBelievedAtOnce() {
+        var estimate = InsertionEstimate()
+        for _ in 0..<20 { estimate.learn(insertions: 4096, costs: 0, growth: 4096 * 280, isUndisturbed: true) }
+        estimate.learn(insertions: 64, costs: 0, growth: 64 << 16, isUndisturbed: false)
+        #expect(estimate.bytes == 65_536)
+    }
+
+    @Test func costsThatAreNoSizesAreFoundOut() {
+        var honest = InsertionEstimate()
+        var counted = InsertionEstimate()
+        for _ in 0..<60 {
+            honest.learn(insertions: 1024, costs: 1024 * 4096, growth: 1024 * 4200, isUndisturbed: true)
+            counted.learn(insertions: 1024, costs: 1024, growth: 1024 * 4200, isUndisturbed: true)
+        }
+        #expect(abs(honest.bytesPerCost - 1.03) < 0.05 && honest.leastCharge < 1024)
+        #expect(abs(counted.bytesPerCost - 4200) < 250 && counted.leastCharge > 4000)
+    }
+}
+
+@Suite struct TrimPacingTests {
+    @Test func keepsItsDistanceAndDoublesItWhenATrimBringsLittle() {
+        let millisecond: UInt64 = 1_000_000
+        var pacing = TrimPacing()
+        #expect(pacing.allows(at: 0, isUrgent: false))
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 100, expected: 100)
+        #expect(!pacing.allows(at: 99 * millisecond, isUrgent: false))
+        #expect(pacing.allows(at: 100 * millisecond, isUrgent: false))
+        #expect(
+            !pacing.allows(at: 4 * millisecond, isUrgent: true) && pacing.allows(at: 5 * millisecond, isUrgent: true)
+        )
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 1, expected: 100)
+        #expect(pacing.remaining(at: 0) == 200 * millisecond)
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 50, expected: 100)
+        #expect(pacing.remaining(at: 0) == 100 * millisecond)
+        // A tenth of the time at most.
+        pacing.finished(at: 0, nanoseconds: 50 * millisecond, bytes: 50, expected: 100)
+        #expect(pacing.remaining(at: 0) == 500 * millisecond)
+    }
+}

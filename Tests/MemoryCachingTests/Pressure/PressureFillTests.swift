@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Testing
+import _CacheTestSupport
+
+/// Caches filled at full speed with more than their container may hold. These are the short versions; the whole ones
+/// are run by hand: `Scripts/fill-in-cgroup.sh`.
+@Suite(.serialized, .enabled(if: CgroupSandbox.isAvailable, "no writable memory cgroup")) struct PressureFillTests {
+    /// The tool beside the test bundle.
+    static var tool: String {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("memory-fill").path
+    }
+
+    struct Report: Decodable {
+        var share: Double
+        var wrong: Int
+    }
+
+    /// The limit is a quarter of the issue of the whole run's, and so is what is inserted.
+    static let limit = 96 << 20
+
+    @Test(arguments: ["memory", "costs", "purgeable"], [200, 4096, 65536])
+    func anUnlimitedCacheSurvives(kind: String, bytes: Int) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let threads = bytes == 4096 ? 2 : 1
+        let mebibytes = bytes == 200 ? 160 : 384
+        let outcome = try sandbox.run(Self.tool, [kind, "\(bytes)", "\(mebibytes)", "\(threads)"], seconds: 120)
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0)
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.wrong == 0, "\(outcome)")
+        // A process takes some 15 MiB before it caches anything: a sixth of this limit, a seventeenth of 256 MiB.
+        #expect(report.share >= (bytes == 200 ? 0.25 : 0.45), "\(outcome)")
+    }
+
+    @Test(arguments: ["dictionary", "foundation"]) func whatHasNoLimitIsKilled(kind: String) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let outcome = try sandbox.run(Self.tool, [kind, "65536", "384", "1"])
+        #expect(outcome.wasKilled, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills > 0)
+    }
+}

@@ -1,0 +1,102 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+// Fills one kind of cache with more than a container may hold, as fast as it can, and says what came of it:
+//     memory-fill KIND BYTES MEBIBYTES THREADS
+// KIND is one of Kind's cases, BYTES the size of a value, MEBIBYTES what to insert in all. It prints one line of JSON;
+// being killed prints nothing. For the tests, and by hand inside a memory cgroup.
+
+import Dispatch
+import MemoryCaching
+import MemoryPressure
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// What is filled.
+protocol Filled: Sendable {
+    func store(_ value: [UInt8], _ key: Int)
+    func load(_ key: Int) -> [UInt8]?
+}
+
+enum Kind: String, CaseIterable {
+    /// A dictionary behind a mutex: what everybody writes first. Has no limit.
+    case dictionary
+    /// Foundation's own NSCache.
+    case foundation
+    /// MemoryCache without costs, and with costs in bytes.
+    case memory, costs
+    /// PurgeableCache.
+    case purgeable
+
+    func make() -> any Filled {
+        switch self {
+        case .dictionary: FilledDictionary()
+        case .foundation: FilledFoundationCache()
+        case .memory: FilledMemoryCache(givesCosts: false)
+        case .costs: FilledMemoryCache(givesCosts: true)
+        case .purgeable: FilledPurgeableCache()
+        }
+    }
+}
+
+@main enum MemoryFill {
+    struct Usage: Error {}
+
+    static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let bytes = Int(arguments[1]), bytes > 0,
+            let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]), threads > 0
+        else {
+            print("usage: memory-fill \(Kind.allCases.map(\.rawValue).joined(separator: "|")) BYTES MEBIBYTES THREADS")
+            throw Usage()
+        }
+        let filled = kind.make()
+        let count = (mebibytes << 20) / bytes
+        let clock = ContinuousClock()
+        let fillTime = clock.measure {
+            DispatchQueue.concurrentPerform(iterations: threads) { thread in
+                for key in stride(from: thread, to: count, by: threads) {
+                    filled.store([UInt8](repeating: pattern(key), count: bytes), key)
+                }
+            }
+        }
+        let budget = MemoryBudget.current()
+        var readable = 0
+        var wrong = 0
+        let readTime = clock.measure {
+            for key in 0..<count {
+                guard let value = filled.load(key) else { continue }
+                readable += value.count
+                if value.count != bytes || !isPattern(value, key) { wrong += 1 }
+            }
+        }
+        let limit = budget.limitBytes ?? 0
+        let share = limit > 0 ? Int(Double(readable) / Double(limit) * 1000) : 0
+        print(
+            """
+            {"kind": "\(kind.rawValue)", "bytes": \(bytes), "threads": \(threads), "inserted": \(count * bytes), \
+            "readable": \(readable), "share": \(Double(share) / 1000), "wrong": \(wrong), \
+            "limit": \(limit), "used": \(budget.usedBytes), \
+            "fillMilliseconds": \(Int(fillTime / .milliseconds(1))), \
+            "readMilliseconds": \(Int(readTime / .milliseconds(1)))}
+            """
+        )
+    }
+
+    /// Every byte of a value follows from its key.
+    static func pattern(_ key: Int) -> UInt8 { UInt8(truncatingIfNeeded: (key &* 0x9E37_79B9) >> 7) | 1 }
+
+    static func isPattern(_ value: [UInt8], _ key: Int) -> Bool {
+        let expected = pattern(key)
+        return value.withUnsafeBytes { bytes in
+            // The first byte, and every byte like the one before it: one comparison of memory.
+            bytes.first == expected
+                && (bytes.count < 2 || memcmp(bytes.baseAddress!, bytes.baseAddress! + 1, bytes.count - 1) == 0)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import MemoryPressure
+import Synchronization
+import Testing
+
+/// The one thread: when it is there, and when not.
+@Suite struct PressureThreadTests {
+    final class Client: PressureThreadClient {
+        let turns = Atomic(0)
+        let deadline = Mutex<UInt64?>(nil)
+        let turned: @Sendable () -> Void
+        init(_ turned: @escaping @Sendable () -> Void) { self.turned = turned }
+        var descriptors: [PolledDescriptor] { [] }
+        func turn(now: UInt64, ready: [PolledDescriptor]) -> UInt64? {
+            turns.add(1, ordering: .relaxed)
+            turned()
+            return deadline.withLock { $0 }.map { now + $0 }
+        }
+    }
+
+    @Test func runsFromTheFirstClientToTheLast() {
+        let thread = PressureThread()
+        let client = Client {}
+        let other = Client {}
+        #expect(!thread.isRunning)
+        thread.attach(client)
+        thread.attach(other)
+        #expect(thread.isRunning)
+        thread.detach(client)
+        #expect(thread.isRunning)
+        thread.detach(other)
+        #expect(!thread.isRunning)
+        thread.attach(client)
+        #expect(thread.isRunning)
+        thread.detach(client)
+    }
+
+    /// 10,000 pieces of news, each waited for before the next: one that is lost between look and wait would hang.
+    @Test(.timeLimit(.minutes(1))) func noWakeIsLost() {
+        let thread = PressureThread()
+        let counter = CompletionCounter()
+        let client = Client { counter.advance() }
+        thread.attach(client)
+        for _ in 0..<10_000 {
+            let seen = counter.count
+            thread.wake()
+            counter.wait(past: seen, nanoseconds: 30_000_000_000)
+            #expect(counter.count > seen)
+        }
+        thread.detach(client)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func deadlinesAreKept() {
+        let thread = PressureThread()
+        let counter = CompletionCounter()
+        let client = Client { counter.advance() }
+        client.deadline.withLock { $0 = 1_000_000 }
+        thread.attach(client)
+        for turn in 0..<20 { counter.wait(past: turn, nanoseconds: 10_000_000_000) }
+        #expect(client.turns.load(ordering: .relaxed) >= 20)
+        thread.detach(client)
+    }
+
+    @Test func attachingAndDetachingFromManyThreadsEndsWithNone() {
+        let thread = PressureThread()
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<200 {
+                let client = Client {}
+                thread.attach(client)
+                thread.detach(client)
+            }
+        }
+        #expect(!thread.isRunning)
+    }
+
+    /// A child of fork has no such thread and knows it; it can have its own.
+    @Test func aChildOfForkStartsAfresh() async {
+        await #expect(processExitsWith: .success) {
+            let client = Client {}
+            PressureThread.shared.attach(client)
+            let generation = ForkGeneration.current
+            let child = forkForTests()
+            if child == 0 {
+                guard !PressureThread.shared.isRunning, ForkGeneration.current != generation else { _exit(1) }
+                let counter = CompletionCounter()
+                let own = Client { counter.advance() }
+                PressureThread.shared.attach(own)
+                counter.wait(past: 0, nanoseconds: 10_000_000_000)
+                _exit(counter.count > 0 ? 0 : 2)
+            }
+            var status: Int32 = 0
+            #expect(waitpid(child, &status, 0) == child)
+            #expect(status == 0)
+            #expect(PressureThread.shared.isRunning)
+        }
+    }
+}
+
+/// fork(2), which Swift's importer hides because so little may be done in the child.
+private func forkForTests() -> pid_t {
+    typealias Fork = @convention(c) () -> pid_t
+    return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+}

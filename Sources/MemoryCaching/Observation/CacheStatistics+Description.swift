@@ -19,7 +19,12 @@ extension CacheStatistics: CustomStringConvertible {
         lines.append(("held", "\(count.grouped) \(count == 1 ? "entry" : "entries"), cost \(totalCost.grouped)"))
         let lookups = hits + misses
         if lookups > 0 {
-            lines.append(("lookups", "\(lookups.grouped), hit rate \(hitRate.percent) (\(misses.grouped) misses)"))
+            lines.append(
+                (
+                    "lookups",
+                    "\(lookups.grouped), hit rate \(hitRate.percent) (\(misses.grouped) \(misses == 1 ? "miss" : "misses"))"
+                )
+            )
         }
         if insertions + refusals > 0 {
             lines.append(("insertions", insertions.grouped + (refusals > 0 ? ", \(refusals.grouped) refused" : "")))

@@ -1,0 +1,132 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import MemoryCaching
+import MemoryPressure
+import Metrics
+import Synchronization
+
+/// A map server over two caches: pictures being made, once each, and responses in memory that the kernel may take.
+///
+/// ```
+/// swift run -c release tile-server [--port 8080] [--without-cache]
+/// ```
+@main
+struct TileServer {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        let port = arguments.firstIndex(of: "--port").flatMap { Int(arguments[$0 + 1]) } ?? 8080
+        let isCaching = !arguments.contains("--without-cache")
+
+        let page = MetricsPage()
+        MetricsSystem.bootstrap(page)
+        var logger = Logger(label: "tile-server")
+        logger.logLevel = .notice
+
+        let caches = Caches(logger: logger)
+        let router = Router()
+        router.add(middleware: MetricsMiddleware())
+        router.get("/") { _, _ in Response(html: Pages.map) }
+        router.get("/metrics") { _, _ in
+            caches.recordMetrics()
+            return page.render()
+        }
+        router.get("/debug/cache") { _, _ in Response(html: caches.debugPage(isCaching: isCaching)) }
+
+        let tiles = router.group()
+        if isCaching { tiles.add(middleware: CachingMiddleware(cache: caches.responses)) }
+        tiles.get("/tile/:zoom/:x/:y") { _, context in
+            let tile = Tile(
+                zoom: try context.parameters.require("zoom", as: Int.self),
+                x: try context.parameters.require("x", as: Int.self),
+                y: try context.parameters.require("y", as: Int.self)
+            )
+            guard tile.exists else { throw HTTPError(.notFound) }
+            // However many browsers ask for one tile at once, it is drawn once.
+            let picture = isCaching ? await caches.pictures.value(forKey: tile) { tile.render() } : tile.render()
+            return Response(
+                status: .ok,
+                headers: [.contentType: "image/bmp"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: picture))
+            )
+        }
+
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            services: [caches.maintenance],
+            onServerRunning: { _ in
+                print(
+                    "http://127.0.0.1:\(port)/  /debug/cache  /metrics  (\(isCaching ? "with" : "without") the cache)"
+                )
+            },
+            logger: logger
+        )
+        try await application.runService()
+    }
+}
+
+/// The server's caches and what watches them.
+struct Caches: Sendable {
+    /// Responses as they go out, in purgeable memory, without a limit.
+    let responses = PurgeableCache<String>(name: "responses")
+    /// The pictures made last; mostly so that each is made once.
+    let pictures: MemoryCache<Tile, [UInt8]>
+    let maintenance: CacheMaintenance
+
+    private let responseMetrics = CacheMetrics(cache: "responses")
+    private let pictureMetrics = CacheMetrics(cache: "pictures")
+    private let window = Window()
+
+    /// The snapshot that the debug page showed last.
+    private final class Window: Sendable {
+        let last = Mutex(CacheStatistics())
+    }
+
+    init(logger: Logger) {
+        var options = MemoryCacheOptions<Tile, [UInt8]>()
+        options.recordLoads(in: pictureMetrics)
+        options.logLoads(to: logger, cache: "pictures")
+        pictures = MemoryCache(name: "pictures", totalCostLimit: 4 << 20, options: options) { $1.count }
+        var maintenance = CacheMaintenance(every: .seconds(10))
+        maintenance.add(pictures)
+        self.maintenance = maintenance
+    }
+
+    func recordMetrics() {
+        responseMetrics.record(responses.statistics)
+        pictureMetrics.record(pictures.statistics)
+    }
+
+    func debugPage(isCaching: Bool) -> String {
+        let now = responses.statistics
+        let sinceLastLook = window.last.withLock { last in
+            defer { last = now }
+            return now - last
+        }
+        return Pages.debug([
+            ("Responses, since the start", "\(now)"),
+            ("Responses, since this page was last looked at", "\(sinceLastLook)"),
+            ("Pictures, since the start", "\(pictures.statistics)"),
+            ("Pictures that would be kept longest", "\(pictures.hottestKeys(5))"),
+            ("Memory", Self.memory()),
+            ("Caching", isCaching ? "on" : "off (--without-cache)"),
+        ])
+    }
+
+    /// What the process takes, how much of it the kernel may take back, and what there is.
+    private static func memory() -> String {
+        let rollup = (try? String(contentsOfFile: "/proc/self/smaps_rollup", encoding: .utf8)) ?? ""
+        let lines = rollup.split(separator: "\n").filter { $0.hasPrefix("Rss:") || $0.hasPrefix("LazyFree:") }
+        let budget = MemoryBudget.current()
+        return (lines + ["Available:      \(budget.availableBytes / 1024) kB, by the container's limits"])
+            .joined(separator: "\n")
+    }
+}

@@ -28,6 +28,7 @@ public struct CacheStatistics: Sendable, Equatable {
     public package(set) var refusals = 0
 
     /// Entries removed, by the ordinal of their cause.
+    @usableFromInline
     package var removalCounts = RemovalCounts()
 
     /// Loads started by `value(forKey:load:)`.
@@ -92,11 +93,14 @@ public struct CacheStatistics: Sendable, Equatable {
 }
 
 /// One counter a cause, stored inline: it is part of every shard, where an array would be one more allocation.
+@usableFromInline
 package struct RemovalCounts: Sendable, Equatable {
-    var counts: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
+    @usableFromInline var counts: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
 
+    @inlinable
     package init() {}
 
+    @inlinable
     package subscript(cause: RemovalCause) -> Int {
         get {
             switch cause {
@@ -123,10 +127,12 @@ package struct RemovalCounts: Sendable, Equatable {
     }
 
     /// Adds another shard's counters.
+    @usableFromInline
     package static func += (left: inout Self, right: Self) {
         for cause in RemovalCause.allCases { left[cause] += right[cause] }
     }
 
+    @usableFromInline
     package static func == (left: Self, right: Self) -> Bool {
         RemovalCause.allCases.allSatisfy { left[$0] == right[$0] }
     }

@@ -24,15 +24,19 @@
 ///
 /// All members may be used from any thread at any time.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline
     package let engine: CacheEngine<Key, Value>
 
     /// What a value costs in bytes where the caller does not say.
+    @usableFromInline
     let costOfValue: (@Sendable (Key, Value) -> Int)?
 
     /// The lifetime of entries set without one of their own.
+    @usableFromInline
     let defaultLifetime: Duration?
 
     /// Loads under way, and what they are counted by.
+    @usableFromInline
     let loading: LoadingDesk<Key, Value>
 
     /// Makes an empty cache.
@@ -57,7 +61,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             totalCostLimit: totalCostLimit,
             ordering: .worth,
             hooks: .discardableContent(),
-            clock: options.clock
+            clock: options.clock is ContinuousClock ? nil : options.clock,
+            governor: options.evictsUnderMemoryPressure ? .shared : nil
         )
         engine.removalObserver = options.removalHandler
         costOfValue = cost
@@ -98,6 +103,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// names, or at 0.
     ///
     /// - Complexity: O(1) on average.
+    @inlinable
     public subscript(key: Key) -> Value? {
         get { value(forKey: key) }
         set {
@@ -109,11 +115,13 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// which makes the entry worth more.
     ///
     /// - Complexity: O(1) on average; allocates nothing.
+    @inlinable
     public func value(forKey key: Key) -> Value? { engine.value(forKey: key) }
 
     /// Stores `value` at the cost that the cache's closure names, or at 0 where there is none.
     ///
     /// - Complexity: O(1) on average, amortised.
+    @inlinable
     public func setValue(_ value: Value, forKey key: Key) {
         setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0)
     }
@@ -126,6 +134,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///     negative or not a number where unknown.
     ///   - lifetime: how long it stays at most; nil for the cache's default.
     /// - Complexity: O(1) on average, amortised.
+    @inlinable
     public func setValue(
         _ value: Value,
         forKey key: Key,
@@ -146,6 +155,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Removes the value for `key` and returns it, or returns nil if there is none.
     ///
     /// - Complexity: O(1) on average.
+    @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
         if loading.isListening { loading.willChange(key) }
@@ -163,6 +173,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Whether there is a value for `key`. Touches nothing: neither the entry's worth nor the statistics.
     ///
     /// - Complexity: O(1) on average.
+    @inlinable
     public func contains(_ key: Key) -> Bool { engine.contains(key) }
 
     // MARK: The whole

@@ -14,5 +14,6 @@
 #include "PageAdvice.h"
 #include "Allocator.h"
 #include "Events.h"
+#include "Futex.h"
 
 #endif

@@ -4,119 +4,80 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+public import Synchronization
 
-/// What a cache's entries are ranked by when some of them must go.
-package enum CacheOrdering: Sendable {
-    /// By worth: chance of reuse × cost to recompute, per byte. For `MemoryCache`.
-    case worth
-    /// By reuse alone: a cost limits, but does not rank. For `NSCache`.
-    case reuse
-}
+// The engine of every cache in the package.
+//
+// # Where things are
+//
+// A cache is a directory of shards; a shard is a lock, a table, a slab of entries and the policy's order of them
+// (`Shard`, `EntryStorage`, `StayQueues`). The hash of a key, made once and before any lock, says which shard, where
+// in its table, and by which tag (`KeyHash`). All shards lie in one raw allocation that the engine owns, because a
+// class or an array between a call and its entry costs as much as the lookup itself.
+//
+// A cache begins without any shard, so that an empty one is only this object. The first access makes one shard, in
+// which everything is in exact order; when that has grown past ``splitCount`` entries, they move to several times as
+// many shards as there are processors, once and for ever. A thread that waits for the old shard's lock meanwhile finds
+// it retired and asks the directory again.
+//
+// # What a hit does
+//
+// Hash, lock, probe, set one bit unless it is set, copy the value, unlock. Nothing is allocated or moved. Code is
+// inlinable down to the atomic instructions, so that it specialises for the client's key and value; without that it
+// is three to five times slower.
+//
+// # Who is worth keeping
+//
+// LPG-A: lazily promoted greedy-dual queues with learned weights. The worth of an entry is level × recompute cost per
+// byte. Entries wait in first-in first-out queues, one for each (logarithmic) worth, each with a height H = L + worth
+// fixed when it is enqueued, L being the height of the last victim: so every queue is sorted, and the next victim is
+// the least head. An entry that was used in its stay gets another one, at a higher level. Evicted entries leave a
+// ghost; from what ghosts would have earned, and what keeping them would have spent, the cache learns how much a stay
+// is worth for each class of entry (`PolicyLearner`). L, the weights and the budget are those of the whole cache, and
+// a victim is the least head of all shards, which each publish theirs.
+//
+// GreedyDual-Size-Frequency: Cherkasova, HP Labs TR 98-69 (1998); GreedyDual: Young, SODA 1991; lazy promotion: Yang
+// et al., HotOS 2023; ghosts of a queue: Megiddo and Modha, "ARC", FAST 2003.
+//
+// # Invariants
+//
+// 1. The totals in `budget` never exceed the limits: room is reserved before an entry goes in, and where there is none
+//    a victim's room is taken over. When no call is under way they equal what the shards hold.
+// 2. No code of the user's runs under a lock: not `hash(into:)`, not an `==` that is not known to be harmless, no
+//    handler, no clock, no deinitialiser. What leaves is carried out in `EntryDepartures` and let go of after unlocking.
+// 3. Keys are never hashed again: what was stored is found by what was stored, whatever became of the key.
+// 4. At most one shard's lock is waited for at a time; a second one is only tried. The ledger's lock is a leaf.
+// 5. A newcomer is never its own victim, and what costs nothing is no victim of a cost limit.
 
-/// The cache behind every face of the package.
+/// A concurrent cache with strict limits, the engine behind `MemoryCache` and `NSCache`. See the essay at the top of
+/// this file.
+@usableFromInline
 package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
-    // Sendable because all mutable state is in `state`, behind its mutex.
+    // Sendable: all mutable state is atomic, in `settings` behind its mutex, or in a shard behind the shard's lock.
 
-    struct Entry {
-        var value: Value
-        var cost: Int
-        var stamp: UInt64
-        var deadline: Int64
-        var isDiscardable: Bool
-    }
+    @usableFromInline typealias ShardPointer = UnsafeMutablePointer<Shard<Key, Value>>
 
-    struct Departure {
-        var key: Key
-        var value: Value
-        var cause: RemovalCause
-        var isDiscardable: Bool
-        var replacement: Value?
-    }
+    /// Address of the first shard, and in its low six bits the logarithm of their number; 0 before the first access.
+    @usableFromInline let directory = Atomic<UInt>(0)
+    @usableFromInline let seed: UInt64
+    @usableFromInline let budget: Budget
+    @usableFromInline let hooks: ContentHooks<Value>?
+    @usableFromInline let clock: LifetimeClock
+    /// Who keeps the caches of the process within memory; nil where this one takes no part.
+    @usableFromInline let governor: MemoryGovernor?
+    @usableFromInline let ordering: CacheOrdering
 
-    struct State {
+    /// Whether any entry ever had a lifetime: otherwise no clock is read.
+    @usableFromInline let usesLifetimes = Atomic<Bool>(false)
+    @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
+    @usableFromInline let hasObserver = Atomic<Bool>(false)
+    let settings: Mutex<Settings>
+
+    struct Settings: @unchecked Sendable {
+        // Only ever read and written whole, under the mutex.
         var name: String
-        var countLimit: Int
-        var totalCostLimit: Int
-        var evictsDiscarded = true
         var observer: ((Key, Value, RemovalCause) -> Void)?
-        var entries: [Key: Entry] = [:]
-        var order: [(key: Key, stamp: UInt64)] = []
-        var first = 0
-        var stamp: UInt64 = 0
-        var totalCost: Int128 = 0
-        var statistics = CacheStatistics()
-        var expires = false
-
-        mutating func touch(_ key: Key) -> UInt64 {
-            stamp += 1
-            order.append((key, stamp))
-            if order.count > 2 * entries.count + 64 {
-                order = order[first...].filter { entries[$0.key]?.stamp == $0.stamp || $0.stamp == stamp }
-                first = 0
-            }
-            return stamp
-        }
-
-        mutating func remove(_ key: Key, cause: RemovalCause, into departures: inout [Departure]) {
-            guard let index = entries.index(forKey: key) else { return }
-            let (key, entry) = entries.remove(at: index)
-            totalCost -= Int128(entry.cost)
-            statistics.removalCounts[cause] += 1
-            departures.append(
-                Departure(key: key, value: entry.value, cause: cause, isDiscardable: entry.isDiscardable)
-            )
-        }
-
-        /// Removes the least recently used entry, or the least recently used one that costs anything.
-        mutating func evict(costly: Bool, cause: RemovalCause, into departures: inout [Departure]) -> Bool {
-            var index = first
-            while index < order.count {
-                let (key, stamp) = order[index]
-                if let entry = entries[key], entry.stamp == stamp {
-                    if !costly || entry.cost > 0 {
-                        remove(key, cause: cause, into: &departures)
-                        if index == first { first += 1 }
-                        return true
-                    }
-                } else if index == first {
-                    first += 1
-                }
-                index += 1
-            }
-            return false
-        }
-
-        mutating func enforce(into departures: inout [Departure]) {
-            while countLimit > 0, entries.count > countLimit,
-                evict(costly: false, cause: .countLimit, into: &departures)
-            {}
-            while totalCostLimit > 0, totalCost > totalCostLimit,
-                evict(costly: true, cause: .costLimit, into: &departures)
-            {}
-        }
-
-        mutating func expire(at now: Int64, into departures: inout [Departure]) {
-            for (key, entry) in entries where entry.deadline <= now {
-                remove(key, cause: .expired, into: &departures)
-            }
-        }
     }
-
-    final class Guarded {
-        let mutex = Mutex(())
-        var storage: State
-        init(_ storage: State) { self.storage = storage }
-        func withLock<R>(_ body: (inout State) -> R) -> R {
-            mutex._unsafeLock()
-            defer { mutex._unsafeUnlock() }
-            return body(&storage)
-        }
-    }
-    let state: Guarded
-    let hooks: ContentHooks<Value>?
-    let ordering: CacheOrdering
-    let clock: LifetimeClock?
 
     /// A cache without entries.
     ///
@@ -125,291 +86,187 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     ///   - totalCostLimit: sum of costs at most; 0 or less is no limit.
     ///   - hooks: how to treat values with discardable content; nil where there are none.
     ///   - clock: what lifetimes are measured by; nil for the continuous clock.
+    ///   - governor: who keeps the process's caches within memory; nil where this one is to take no part.
     package init(
         name: String = "",
         countLimit: Int = 0,
         totalCostLimit: Int = 0,
         ordering: CacheOrdering = .worth,
         hooks: ContentHooks<Value>? = nil,
-        clock: (any Clock<Duration>)? = nil
+        clock: (any Clock<Duration>)? = nil,
+        governor: MemoryGovernor? = nil
     ) {
-        self.hooks = hooks
+        seed = .random(in: .min ... .max)
+        budget = Budget(countLimit: countLimit, costLimit: totalCostLimit)
         self.ordering = ordering
-        self.clock = LifetimeClock(clock ?? ContinuousClock())
-        state = Guarded(State(name: name, countLimit: countLimit, totalCostLimit: totalCostLimit))
+        self.hooks = hooks
+        self.clock = clock.map(LifetimeClock.init) ?? .continuous
+        self.governor = governor
+        settings = Mutex(Settings(name: name))
     }
 
-    /// Runs `body` under the lock, then lets go of what left, outside.
-    private func update<R>(_ body: (inout State, inout [Departure]) -> R) -> R {
-        var departures: [Departure] = []
-        var observer: ((Key, Value, RemovalCause) -> Void)?
-        let result = state.withLock { state in
-            observer = state.observer
-            return body(&state, &departures)
-        }
-        for departure in departures {
-            if departure.cause == .replaced, departure.isDiscardable, let hooks,
-                let replacement = departure.replacement, hooks.isIdentical(departure.value, replacement)
-            {
-                if hooks.reportsIdenticalReplacement { observer?(departure.key, departure.value, departure.cause) }
-                continue
-            }
-            observer?(departure.key, departure.value, departure.cause)
-            if departure.isDiscardable { hooks?.discardIfPossible(departure.value) }
-        }
-        return result
-    }
-
-    // MARK: Settings
-
-    /// The cache's name, for people.
-    package var name: String {
-        get { state.withLock { $0.name } }
-        set { state.withLock { $0.name = newValue } }
-    }
-    /// Entries at most; 0 or less is no limit. Setting it evicts at once.
-    package var countLimit: Int {
-        get { state.withLock { $0.countLimit } }
-        set {
-            update { state, departures in
-                state.countLimit = newValue
-                state.enforce(into: &departures)
-            }
-        }
-    }
-    /// Sum of costs at most; 0 or less is no limit. Setting it evicts at once.
-    package var totalCostLimit: Int {
-        get { state.withLock { $0.totalCostLimit } }
-        set {
-            update { state, departures in
-                state.totalCostLimit = newValue
-                state.enforce(into: &departures)
-            }
-        }
-    }
-    /// Whether values whose content is gone are dropped at lookup and in sweeps.
-    package var evictsValuesWithDiscardedContent: Bool {
-        get { state.withLock { $0.evictsDiscarded } }
-        set { state.withLock { $0.evictsDiscarded = newValue } }
-    }
-    /// Called once for every departure, on the thread that caused it, after every lock is released.
-    package var removalObserver: ((Key, Value, RemovalCause) -> Void)? {
-        get {
-            var observer: ((Key, Value, RemovalCause) -> Void)?
-            state.withLock { observer = $0.observer }
-            return observer
-        }
-        set {
-            state.withLock { $0.observer = newValue }
-        }
-    }
+    deinit { destroyShards() }
 
     // MARK: Access
 
     /// The value for `key`; counts as a use of it.
+    @inlinable
+    @inline(__always)
     package func value(forKey key: Key) -> Value? {
-        var found: Entry?
-        update { state, departures in
-            guard let entry = state.entries[key] else {
-                state.statistics.misses += 1
-                return
-            }
-            if entry.deadline != .max, entry.deadline <= self.clock!.nanoseconds() {
-                state.remove(key, cause: .expired, into: &departures)
-                state.statistics.misses += 1
-                return
-            }
-            let stamp = state.touch(key)
-            state.entries[key]!.stamp = stamp
-            state.statistics.hits += 1
-            found = entry
-        }
-        guard let entry = found else { return nil }
-        if entry.isDiscardable, evictsValuesWithDiscardedContent, hooks!.isDiscarded(entry.value) {
-            update { state, departures in
-                state.remove(key, cause: .discarded, into: &departures)
-                state.statistics.hits -= 1
-                state.statistics.misses += 1
-            }
+        let hash = KeyHash.hash(key, seed: seed)
+        guard KeyHash<Key>.isHarmless else { return valueComparingOutside(key, hash) }
+        let shard = lockShard(hash)
+        let slot = shard.pointee.storage.find(key, hash)
+        if slot == 0 {
+            shard.pointee.misses &+= 1
+            unlock(shard)
             return nil
         }
-        return entry.value
+        let entry = shard.pointee.storage.entries + Int(slot)
+        let info = entry.pointee.meta.info
+        if info.has(EntryInfo.slow) { return finishLookup(shard, slot, key, hash) }
+        if !info.has(EntryInfo.touched) { entry.pointee.meta.info.bits = info.bits | EntryInfo.touched }
+        shard.pointee.hits &+= 1
+        let value = entry.pointee.value
+        unlock(shard)
+        return value
     }
 
-    /// Stores `value`, evicting others where the limits ask for it. A value whose cost alone is larger than the
-    /// total cost limit is refused, and what was stored under `key` goes too.
-    ///
-    /// - Returns: whether the value was stored.
-    @discardableResult
-    package func setValue(
-        _ value: Value,
-        forKey key: Key,
-        cost: Int = 0,
-        recomputeCost: Double? = nil,
-        expiresAfter lifetime: Duration? = nil
-    ) -> Bool {
-        let cost = max(0, cost)
-        let isDiscardable = hooks?.isDiscardable(value) ?? false
-        let deadline = lifetime.map { clock!.nanoseconds().addingReportingOverflow($0.saturatedNanoseconds) }
-            .map { $0.overflow ? .max : $0.partialValue }
-        return update { state, departures in
-            if state.totalCostLimit > 0, cost > state.totalCostLimit {
-                state.statistics.refusals += 1
-                state.remove(key, cause: .costLimit, into: &departures)
-                return false
+    /// A lookup whose keys are compared by foreign code: the one candidate there usually is comes out with its value
+    /// under one lock, to be compared outside.
+    @inlinable
+    @inline(never)
+    func valueComparingOutside(_ key: Key, _ hash: UInt64) -> Value? {
+        var shard = lockShard(hash)
+        var candidate: UInt32 = 0
+        var count = 0
+        shard.pointee.storage.forEachCandidate(hash) { slot in
+            candidate = slot
+            count += 1
+            return count < 2
+        }
+        if count == 1 {
+            let entry = shard.pointee.storage.entries + Int(candidate)
+            let info = entry.pointee.meta.info
+            if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
+                if info.has(EntryInfo.exact) {
+                    shard.pointee.moveToEnd(candidate)
+                } else if !info.has(EntryInfo.touched) {
+                    entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
+                }
+                shard.pointee.hits &+= 1
+                let (found, value) = (entry.pointee.key, entry.pointee.value)
+                unlock(shard)
+                if found == key { return value }
+                shard = lockShard(hash)
+                shard.pointee.hits &-= 1
             }
-            state.remove(key, cause: .replaced, into: &departures)
-            if !departures.isEmpty { departures[0].replacement = value }
-            while state.countLimit > 0, state.entries.count >= state.countLimit,
-                state.evict(costly: false, cause: .countLimit, into: &departures)
-            {}
-            while state.totalCostLimit > 0, state.totalCost > Int128(state.totalCostLimit - cost),
-                state.evict(costly: true, cause: .costLimit, into: &departures)
-            {}
-            let stamp = state.touch(key)
-            state.entries[key] = Entry(
-                value: value,
-                cost: cost,
-                stamp: stamp,
-                deadline: deadline ?? .max,
-                isDiscardable: isDiscardable
-            )
-            if deadline != nil { state.expires = true }
-            state.totalCost += Int128(cost)
-            state.statistics.insertions += 1
-            return true
         }
+        if count == 0 {
+            shard.pointee.misses &+= 1
+            unlock(shard)
+            return nil
+        }
+        unlock(shard)
+        let slot: UInt32
+        (shard, slot) = locate(key, hash)
+        return finishLookup(shard, slot, key, hash)
     }
 
-    /// Removes and returns the value for `key`.
-    @discardableResult
-    package func removeValue(forKey key: Key) -> Value? {
-        var removed: Value?
-        update { state, departures in
-            state.remove(key, cause: .removed, into: &departures)
-            removed = departures.first?.value
+    /// The rest of a lookup that has found `slot` in `shard`, whose lock it releases: order of use, lifetime and
+    /// discarded content.
+    @inlinable
+    @inline(never)
+    func finishLookup(_ locked: ShardPointer, _ found: UInt32, _ key: Key, _ hash: UInt64) -> Value? {
+        var (shard, slot) = (locked, found)
+        if slot != 0, shard.pointee.storage.view[slot].pointee.info.has(EntryInfo.expires) {
+            unlock(shard)
+            let now = clock.nanoseconds()
+            (shard, slot) = locate(key, hash)
+            if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
+                shard.pointee.misses &+= 1
+                removeLocked(shard, slot, cause: .expired)
+                return nil
+            }
         }
-        return removed
-    }
-
-    /// Removes everything.
-    package func removeAll() {
-        update { state, departures in
-            for key in Array(state.entries.keys) { state.remove(key, cause: .removed, into: &departures) }
-            state.order = []
-            state.first = 0
-            state.totalCost = 0
+        if slot == 0 {
+            shard.pointee.misses &+= 1
+            unlock(shard)
+            return nil
         }
+        let entry = shard.pointee.storage.entries + Int(slot)
+        let info = entry.pointee.meta.info
+        if info.has(EntryInfo.exact) {
+            shard.pointee.moveToEnd(slot)
+        } else {
+            entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
+        }
+        let value = entry.pointee.value
+        shard.pointee.hits &+= 1
+        guard info.has(EntryInfo.discardable), evictsDiscarded.load(ordering: .relaxed), let hooks else {
+            unlock(shard)
+            return value
+        }
+        let generation = shard.pointee.storage.generation(of: slot)
+        unlock(shard)
+        guard hooks.isDiscarded(value) else { return value }
+        remove(hash, slot, generation, cause: .discarded)
+        shard = lockShard(hash)
+        shard.pointee.hits &-= 1
+        shard.pointee.misses &+= 1
+        unlock(shard)
+        return nil
     }
 
     /// Whether there is a value for `key`; no use of it, and no lookup in the statistics.
+    @inlinable
     package func contains(_ key: Key) -> Bool {
-        return state.withLock { state in
-            guard let entry = state.entries[key] else { return false }
-            return entry.deadline == .max || entry.deadline > self.clock!.nanoseconds()
-        }
+        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        let isAlive = slot != 0 && shard.pointee.wheel?.deadline(of: slot) ?? .max > now
+        unlock(shard)
+        return isAlive
     }
 
-    // MARK: The whole
-
-    /// Entries held, without those whose lifetime is over.
-    package var count: Int {
-        removeExpired()
-        return state.withLock { $0.entries.count }
-    }
-    /// Sum of the costs held, without those whose lifetime is over; saturates at `Int.max`.
-    package var totalCost: Int {
-        removeExpired()
-        return state.withLock { Int(clamping: $0.totalCost) }
-    }
-    /// What has happened so far.
-    package var statistics: CacheStatistics {
-        state.withLock { state in
-            var statistics = state.statistics
-            statistics.count = state.entries.count
-            statistics.totalCost = Int(clamping: state.totalCost)
-            return statistics
+    /// Removes and returns the value for `key`.
+    @inlinable
+    @discardableResult
+    package func removeValue(forKey key: Key) -> Value? {
+        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        if slot == 0 {
+            unlock(shard)
+            return nil
         }
-    }
-    /// Removes entries whose lifetime is over.
-    package func removeExpired() {
-        update { state, departures in
-            if state.expires { state.expire(at: self.clock!.nanoseconds(), into: &departures) }
+        if shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
+            removeLocked(shard, slot, cause: .expired)
+            return nil
         }
-    }
-    /// Removes discardable values whose content is gone.
-    package func removeDiscarded() {
-        guard let hooks else { return }
-        for (key, value) in snapshot() where hooks.isDiscarded(value) {
-            update { state, departures in state.remove(key, cause: .discarded, into: &departures) }
-        }
-    }
-    /// Evicts, least worth first, until `limit` entries are left.
-    package func trim(toCount limit: Int) {
-        update { state, departures in
-            while state.entries.count > max(0, limit),
-                state.evict(costly: false, cause: .countLimit, into: &departures)
-            {}
-        }
-    }
-    /// Evicts, least worth first, until the costs add up to `limit` at most; entries of cost 0 stay.
-    package func trim(toCost limit: Int) {
-        update { state, departures in
-            while state.totalCost > max(0, limit), state.evict(costly: true, cause: .costLimit, into: &departures) {}
-        }
-    }
-    /// Up to `limit` keys, those worth least first.
-    package func coldestKeys(_ limit: Int) -> [Key] {
-        Array(keysByWorth().prefix(max(0, limit)))
-    }
-    /// Up to `limit` keys, those worth most first.
-    package func hottestKeys(_ limit: Int) -> [Key] {
-        Array(keysByWorth().reversed().prefix(max(0, limit)))
-    }
-    /// All keys and values at some moment; no use of them.
-    package func snapshot() -> [(key: Key, value: Value)] {
-        var all: [(key: Key, value: Value)] = []
-        state.withLock { state in all = state.entries.map { ($0.key, $0.value.value) } }
-        return all
+        let value = shard.pointee.storage.entries[Int(slot)].value
+        removeLocked(shard, slot, cause: .removed)
+        return value
     }
 
-    private func keysByWorth() -> [Key] {
-        var keys: [Key] = []
-        state.withLock { state in
-            keys = state.entries.sorted { $0.value.stamp < $1.value.stamp }.map(\.key)
-        }
-        return keys
-    }
-}
-
-extension CacheEngine: ReclaimableCache {
-    package func revokeInsertionCredit() {}
-
-    package var marginalPrice: Double { count == 0 ? .infinity : 1 }
-
-    package var reclaimableBytes: Int {
-        state.withLock {
-            $0.totalCost > 0 ? Int(clamping: $0.totalCost) : $0.entries.count.multipliedReportingOverflow(by: 65536).0
-        }
+    /// Takes `slot` out of `shard`, whose lock it releases, and tells of it.
+    @inlinable
+    func removeLocked(_ shard: ShardPointer, _ slot: UInt32, cause: RemovalCause) {
+        var departures = EntryDepartures<Key, Value>()
+        budget.release(entries: 1, cost: shard.pointee.storage.cost(of: slot))
+        departures.append(shard.pointee.remove(slot, cause: cause), cause: cause)
+        shard.pointee.publish()
+        unlock(shard)
+        finish(departures)
     }
 
-    package func discardUnusedContent() -> Int {
-        guard let hooks else { return 0 }
-        for (_, value) in snapshot() { hooks.discardIfPossible(value) }
-        let before = reclaimableBytes
-        removeDiscarded()
-        return before - reclaimableBytes
-    }
-
-    package func evict(bytes: Int, below price: Double) -> Int {
-        update { state, departures in
-            var freed = 0
-            while freed < bytes {
-                let cost = state.totalCost
-                guard state.evict(costly: false, cause: .memoryPressure, into: &departures) else { break }
-                freed += max(Int(clamping: cost - state.totalCost), cost == 0 ? 65536 : 0)
-            }
-            return freed
+    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already.
+    @inlinable
+    func remove(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32, cause: RemovalCause) {
+        let shard = lockShard(hash)
+        var found: UInt32 = 0
+        shard.pointee.storage.forEachCandidate(hash) {
+            if $0 == slot, shard.pointee.storage.generation(of: $0) == generation { found = $0 }
+            return found == 0
         }
+        if found == 0 { unlock(shard) } else { removeLocked(shard, found, cause: cause) }
     }
 }

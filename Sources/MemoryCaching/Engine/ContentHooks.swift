@@ -10,19 +10,20 @@ internal import PurgeableMemory
 /// `DiscardableContent` and Apple's `NSDiscardableContent` are two protocols.
 ///
 /// All of them are user code to the engine: none runs under a lock.
-package struct ContentHooks<Value>: @unchecked Sendable {
+@usableFromInline
+package final class ContentHooks<Value>: @unchecked Sendable {
     // Immutable; the closures are the protocol witnesses of values that the cache's own contract makes shareable.
 
     /// Whether the value has content that can be discarded; asked once, when it is set.
-    package let isDiscardable: (Value) -> Bool
+    @usableFromInline package let isDiscardable: (Value) -> Bool
     /// Whether the content is gone.
-    package let isDiscarded: (Value) -> Bool
+    @usableFromInline package let isDiscarded: (Value) -> Bool
     /// Discards the content if nobody accesses it.
-    package let discardIfPossible: (Value) -> Void
+    @usableFromInline package let discardIfPossible: (Value) -> Void
     /// Whether both are one object: setting it again must not discard what the cache still holds.
-    package let isIdentical: (Value, Value) -> Bool
+    @usableFromInline package let isIdentical: (Value, Value) -> Bool
     /// Whether setting the identical object again counts as a departure of the old value. `NSCache` says no.
-    package let reportsIdenticalReplacement: Bool
+    @usableFromInline package let reportsIdenticalReplacement: Bool
 
     package init(
         isDiscardable: @escaping (Value) -> Bool,

@@ -5,12 +5,16 @@
 //===----------------------------------------------------------------------===//
 
 /// Nanoseconds since some moment of its own: what lifetimes are measured by.
+@usableFromInline
 package struct LifetimeClock: Sendable {
     /// Nanoseconds since the clock was made; never decreases.
-    package let nanoseconds: @Sendable () -> Int64
+    @usableFromInline package let nanoseconds: @Sendable () -> Int64
 
     /// Reads `clock`, counting from now.
     package init(_ clock: any Clock<Duration>) { self = Self.opening(clock) }
+
+    /// The clock that runs on while the machine sleeps, one for all caches.
+    package static let continuous = LifetimeClock(ContinuousClock())
 
     private init(nanoseconds: @escaping @Sendable () -> Int64) { self.nanoseconds = nanoseconds }
 
@@ -22,6 +26,7 @@ package struct LifetimeClock: Sendable {
 
 extension Duration {
     /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
+    @usableFromInline
     package var saturatedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -4,18 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+public import Synchronization
 
 /// The flights under way in one cache.
 ///
 /// Flights are filed by the hash of their key, which is taken before the lock; keys are compared outside it, on a copy
 /// of the few flights with that hash. A stamp on each drawer says whether it changed meanwhile, in which case the
 /// search starts again. So neither `hash(into:)` nor `==` ever runs inside, however strange they are.
+@usableFromInline
 final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias OneFlight = Flight<Key, Value>
 
     /// Flights under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
-    let count = Atomic<Int>(0)
+    @usableFromInline let count = Atomic<Int>(0)
 
     private let drawers = Mutex<[Int: Drawer]>([:])
 

@@ -4,19 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+public import Synchronization
 
 /// What a cache keeps for its loads: the flights under way, failures that are still remembered, and counters.
 @usableFromInline
 final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    let flights = FlightTable<Key, Value>()
+    @usableFromInline let flights = FlightTable<Key, Value>()
     let counters = LoadCounters()
     let clock: LifetimeClock
 
     /// How long failures are remembered; nil where they are not.
     let failureLifetime: Duration?
     /// Failures by key; a cache of its own, so that neither their number nor their age needs a second machinery.
-    let failures: CacheEngine<Key, any Error>?
+    @usableFromInline let failures: CacheEngine<Key, any Error>?
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
@@ -38,7 +38,7 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
-    @usableFromInline
+    @inlinable
     var isListening: Bool { flights.count.load(ordering: .relaxed) != 0 || failures != nil }
 
     /// The key is removed or set. Call it *before* the entry changes: see `LoadTicket`.

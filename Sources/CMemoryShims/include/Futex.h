@@ -1,0 +1,57 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef C_MEMORY_SHIMS_FUTEX_H
+#define C_MEMORY_SHIMS_FUTEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// futex(2) for locks of four bytes, and the two things that spinning and growing need beside it.
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/// Sleeps while the word holds `expected`; may return for no reason.
+static inline void cms_futex_wait(const void *word, uint32_t expected) {
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+/// Wakes one thread that sleeps on the word.
+static inline void cms_futex_wake_one(const void *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+/// Grows or moves a mapping without copying it: mremap(2); NULL where that fails.
+static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
+    // As a system call, for its declaration hides behind _GNU_SOURCE.
+    void *q = (void *)syscall(SYS_mremap, p, old_size, new_size, 1 /* MREMAP_MAYMOVE */);
+    return q == MAP_FAILED ? NULL : q;
+}
+#else
+#include <sched.h>
+static inline void cms_futex_wait(const void *word, uint32_t expected) { (void)word; (void)expected; sched_yield(); }
+static inline void cms_futex_wake_one(const void *word) { (void)word; }
+#endif
+
+#include <unistd.h>
+
+/// Processors that this process may run on, or 1 where that is not known.
+static inline long cms_processor_count(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? count : 1;
+}
+
+/// Tells the processor that this is a spin loop.
+static inline void cms_spin_hint(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#endif

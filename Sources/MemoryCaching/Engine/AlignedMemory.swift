@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import CMemoryShims
+
+/// Raw memory on cache-line borders that grows without doubling what is resident.
+///
+/// From ``mappedSize`` on it consists of mappings of its own: they grow by moving page-table entries instead of bytes,
+/// and their fresh pages take no memory until they are written.
+@usableFromInline
+package enum AlignedMemory {
+    /// A cache line of the processors that this runs on.
+    @usableFromInline package static let alignment = 64
+
+    /// Where blocks become mappings: glibc's own initial threshold (`M_MMAP_THRESHOLD`, 128 KiB).
+    private static let mappedSize = 128 << 10
+
+    /// `byteCount` bytes; contents undefined.
+    @usableFromInline
+    package static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        if byteCount >= mappedSize {
+            var error: Int32 = 0
+            guard let memory = cms_map_anonymous(byteCount, &error) else { fatalError("out of memory: errno \(error)") }
+            return memory
+        }
+        return .allocate(byteCount: byteCount, alignment: alignment)
+    }
+
+    /// The first `byteCount` bytes of `memory` in a block of `newByteCount`; `memory` itself is gone.
+    @usableFromInline
+    package static func grow(
+        _ memory: UnsafeMutableRawPointer,
+        from byteCount: Int,
+        to newByteCount: Int
+    ) -> UnsafeMutableRawPointer {
+        if byteCount >= mappedSize, let moved = cms_remap(memory, byteCount, newByteCount) { return moved }
+        let grown = allocate(newByteCount)
+        grown.copyMemory(from: memory, byteCount: Swift.min(byteCount, newByteCount))
+        deallocate(memory, byteCount)
+        return grown
+    }
+
+    /// Frees a block of `byteCount` bytes.
+    @usableFromInline
+    package static func deallocate(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) {
+        if byteCount >= mappedSize { _ = cms_unmap(memory, byteCount) } else { memory.deallocate() }
+    }
+}
+
+/// Lets other threads run: sched_yield(2).
+@usableFromInline
+func yieldProcessor() { cms_yield() }

@@ -1,0 +1,211 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import Synchronization
+
+extension CacheEngine {
+    /// Up to this many entries, a cache that is ordered by reuse keeps them in exact order of use, and the least
+    /// recently used goes first.
+    @usableFromInline static var exactCount: Int { 1024 }
+
+    /// What an insertion is charged at most: a tebibyte. Costs near `Int.max` must not overflow the governor's sums.
+    @usableFromInline static var largestCharge: Int { 1 << 40 }
+
+    /// Stores `value`, evicting others where the limits ask for it. A value whose cost alone is larger than the
+    /// total cost limit is refused, and what was stored under `key` goes too.
+    ///
+    /// - Returns: whether the value was stored.
+    @inlinable
+    @discardableResult
+    package func setValue(
+        _ value: Value,
+        forKey key: Key,
+        cost givenCost: Int = 0,
+        recomputeCost: Double? = nil,
+        expiresAfter lifetime: Duration? = nil
+    ) -> Bool {
+        let hash = KeyHash.hash(key, seed: seed)
+        let cost = max(0, givenCost)
+        var info = EntryInfo(bits: 0)
+        info.density = density(cost: cost, recomputeCost: recomputeCost)
+        if cost == 0 { info.bits |= EntryInfo.free }
+        if let hooks, hooks.isDiscardable(value) { info.bits |= EntryInfo.discardable }
+        if ordering == .reuse, budget.entries.load(ordering: .relaxed) < Self.exactCount {
+            info.bits |= EntryInfo.exact
+        }
+        var now = Int64.min
+        var deadline = Int64.max
+        if lifetime != nil || usesLifetimes.load(ordering: .relaxed) {
+            now = clock.nanoseconds()
+            if let lifetime {
+                let (end, overflow) = now.addingReportingOverflow(lifetime.saturatedNanoseconds)
+                deadline = overflow ? .max : end
+                info.bits |= EntryInfo.expires
+                usesLifetimes.store(true, ordering: .relaxed)
+            }
+        }
+
+        var departures = EntryDepartures<Key, Value>()
+        var held = HeldRoom()
+        var hasLevel = info.has(EntryInfo.exact)
+        var spent: InsertionCredit?
+        var (shard, slot) = locate(key, hash)
+        if now != .min { slot = removeExpired(shard, at: now, keeping: slot, into: &departures) }
+        while true {
+            let costLimit = budget.costLimit.load(ordering: .relaxed)
+            if costLimit > 0, cost > costLimit {
+                refuse(shard, slot, &held, into: &departures)
+                finish(departures)
+                return false
+            }
+            if slot != 0 {
+                let oldCost = shard.pointee.storage.cost(of: slot)
+                if cost <= oldCost || budget.reserve(cost: cost &- oldCost) {
+                    if cost < oldCost { budget.release(entries: 0, cost: oldCost &- cost) }
+                    held.release(in: budget)
+                    let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)
+                    departures.append(old, cause: .replaced)
+                    break
+                }
+                // Others make room, so the entry steps out of their order; its level stays with it.
+                let old = shard.pointee.remove(slot, cause: .replaced)
+                if !info.has(EntryInfo.exact) {
+                    info.level = max(1, old.meta.info.level)
+                    info.bits |= old.meta.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
+                    hasLevel = true
+                }
+                departures.append(old, cause: .replaced)
+                held.takeOver(cost: oldCost, in: budget)
+                slot = 0
+            }
+            if !hasLevel {
+                shard.pointee.admit(hash, &info, residents: budget.entries.load(ordering: .relaxed))
+                hasLevel = true
+            }
+            guard let missing = held.settle(for: cost, in: budget) else {
+                if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
+                shard.pointee.insert(
+                    key,
+                    value,
+                    hash: hash,
+                    info: info,
+                    cost: cost,
+                    deadline: deadline
+                )
+                break
+            }
+            if let room = evictHolding(shard, for: missing, into: &departures) {
+                held.takeOver(cost: room, in: budget)
+                continue
+            }
+            shard.pointee.publish()
+            unlock(shard)
+            if let room = evictOne(costlyOnly: missing == .costLimit, cause: missing, into: &departures) {
+                held.takeOver(cost: room, in: budget)
+            } else {
+                // All room there is, is held by calls like this one that have not put their entries in yet.
+                yieldProcessor()
+            }
+            (shard, slot) = locate(key, hash)
+        }
+        if governor != nil, shard.pointee.credit.spend(min(cost, Self.largestCharge)) { spent = takeCredit(shard) }
+        shard.pointee.publish()
+        let isAlone = shard.pointee.published == nil
+        unlock(shard)
+        finish(departures, replacement: value)
+        if let spent { renewCredit(spent, hash) }
+        if isAlone, budget.entries.load(ordering: .relaxed) > Self.splitCount { split() }
+        return true
+    }
+
+    /// What the entry is ranked by beside its use. Bytes count where bytes are what is short: under a count limit
+    /// alone, every entry takes one place, whatever it costs.
+    @inlinable
+    @inline(__always)
+    func density(cost: Int, recomputeCost: Double?) -> Density {
+        if ordering == .reuse || (cost <= 1 && recomputeCost == nil) { return .one }
+        let countsPlaces =
+            budget.countLimit.load(ordering: .relaxed) > 0 && budget.costLimit.load(ordering: .relaxed) <= 0
+        return Density(recomputeCost: recomputeCost, bytes: countsPlaces ? 1 : cost)
+    }
+
+    /// Refuses a value that is larger than the whole cache, and takes out what it was to replace.
+    @inlinable
+    @inline(never)
+    func refuse(
+        _ shard: ShardPointer,
+        _ slot: UInt32,
+        _ held: inout HeldRoom,
+        into departures: inout EntryDepartures<Key, Value>
+    ) {
+        shard.pointee.refusals &+= 1
+        if slot != 0 {
+            held.takeOver(cost: shard.pointee.storage.cost(of: slot), in: budget)
+            departures.append(shard.pointee.remove(slot, cause: .costLimit), cause: .costLimit)
+        }
+        held.release(in: budget)
+        shard.pointee.publish()
+        unlock(shard)
+    }
+
+    /// Evicts one entry while `shard` is locked: from it if its least is due or no dearer than any other's, else from
+    /// the cheapest shard if that can be had without waiting. Returns the victim's cost, its room being the caller's
+    /// now; nil where it takes unlocking first.
+    ///
+    /// Due is what L has reached: it goes before L rises, whichever shard it is in. Taking it where one is spares a
+    /// second lock, and keeps the shards equally full.
+    @inlinable
+    func evictHolding(
+        _ shard: ShardPointer,
+        for missing: RemovalCause,
+        into departures: inout EntryDepartures<Key, Value>
+    ) -> Int? {
+        let costlyOnly = missing == .costLimit
+        if shard.pointee.published == nil {
+            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
+        }
+        let height = shard.pointee.leastHeight(costlyOnly: costlyOnly)
+        if height <= shard.pointee.ledger.pointee.inflation {
+            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
+        }
+        guard let cheapest = cheapestShard(costlyOnly: costlyOnly, below: height) else {
+            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
+        }
+        guard ShardLock(at: UnsafeMutableRawPointer(cheapest)).tryLock() else { return nil }
+        let room = evict(from: cheapest, costlyOnly: costlyOnly, cause: missing, into: &departures)
+        cheapest.pointee.publish()
+        unlock(cheapest)
+        return room
+    }
+
+    /// Evicts from a shard that has no slot number left: 2²⁴ entries.
+    @usableFromInline
+    @inline(never)
+    func makeSlot(in shard: ShardPointer, into departures: inout EntryDepartures<Key, Value>) {
+        if let cost = evict(from: shard, costlyOnly: false, cause: .countLimit, into: &departures) {
+            budget.release(entries: 1, cost: cost)
+        }
+    }
+
+    /// Takes the spent credit out of `shard`, leaving it without: until another is granted, every insertion asks.
+    @inlinable
+    func takeCredit(_ shard: ShardPointer) -> InsertionCredit {
+        let spent = shard.pointee.credit
+        shard.pointee.credit = InsertionCredit(grantedBytes: 0, leastCharge: spent.leastCharge)
+        return spent
+    }
+
+    /// Asks the governor for another credit, with no lock held: it may evict, here and elsewhere.
+    @usableFromInline
+    @inline(never)
+    func renewCredit(_ spent: InsertionCredit, _ hash: UInt64) {
+        guard let account else { return }
+        let credit = account.renew(spent, for: self)
+        let shard = lockShard(hash)
+        shard.pointee.credit = credit
+        unlock(shard)
+    }
+}

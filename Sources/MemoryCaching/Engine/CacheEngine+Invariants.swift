@@ -1,0 +1,89 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+extension CacheEngine {
+    /// Traps unless all structures agree with each other. Only while no other thread uses the cache. Does nothing
+    /// unless compiled with `CACHE_INTERNAL_CHECKS`.
+    ///
+    /// - Complexity: O(*n*).
+    package func _checkInvariants() {
+        #if CACHE_INTERNAL_CHECKS
+        var count = 0
+        var cost: UInt = 0
+        forEachShard { shard in
+            checkTable(of: shard)
+            checkQueues(of: shard)
+            count += shard.pointee.storage.count
+            shard.pointee.storage.forEachSlot { cost &+= UInt(bitPattern: shard.pointee.storage.cost(of: $0)) }
+        }
+        precondition(count == budget.entries.load(ordering: .relaxed), "the budget and the shards disagree on entries")
+        precondition(cost == budget.cost.load(ordering: .relaxed), "the budget and the shards disagree on cost")
+        let (countLimit, costLimit) = (self.countLimit, totalCostLimit)
+        precondition(countLimit <= 0 || count <= countLimit, "more entries than the limit")
+        precondition(costLimit <= 0 || cost <= UInt(costLimit), "more cost than the limit")
+        #endif
+    }
+
+    #if CACHE_INTERNAL_CHECKS
+    /// Every entry is found by its stored hash, and the table holds nothing else.
+    private func checkTable(of shard: ShardPointer) {
+        let storage = shard.pointee.storage
+        var words = 0
+        for index in 0...Int(storage.tableMask) where storage.table[index] != 0 { words += 1 }
+        precondition(words == storage.count, "the table has other words than entries")
+        precondition(2 * words <= Int(storage.tableMask) + 1, "the table is more than half full")
+        var live = 0
+        storage.forEachSlot { slot in
+            live += 1
+            let hash = storage.hash(of: slot)
+            var index = storage.home(hash)
+            while storage.table[Int(index)] != EntryStorage<Key, Value>.tag(hash) | slot {
+                precondition(storage.table[Int(index)] != 0, "an entry cannot be reached from its home")
+                index = (index + 1) & storage.tableMask
+            }
+        }
+        precondition(live == storage.count, "the count of entries is wrong")
+        var vacant = storage.firstVacant
+        while vacant != 0 {
+            precondition(storage.view[vacant].pointee.info == .vacant, "an entry is on the list of vacant slots")
+            live += 1
+            vacant = storage.view[vacant].pointee.next
+        }
+        precondition(live == Int(storage.highWater) - 1, "a slot is neither taken nor vacant")
+    }
+
+    /// Every entry is in the queue of its stay, queues are sorted by height, and the least head is known.
+    private func checkQueues(of shard: ShardPointer) {
+        let view = shard.pointee.storage.view
+        var queued = 0
+        for (queues, isFree) in [(shard.pointee.costlyQueues, false), (shard.pointee.freeQueues, true)] {
+            var least = Float.infinity
+            queues.forEachHead { head in
+                var slot = head
+                var previous: UInt32 = 0
+                least = min(least, view[head].pointee.height)
+                while slot != 0 {
+                    let meta = view[slot].pointee
+                    queued += 1
+                    precondition(meta.previous == previous, "a queue's links disagree")
+                    precondition(meta.info.stay == view[head].pointee.info.stay, "an entry is in another's queue")
+                    precondition(meta.info.has(EntryInfo.free) == isFree, "an entry is on the wrong side")
+                    precondition(isFree == (shard.pointee.storage.cost(of: slot) == 0), "cost and queue disagree")
+                    if previous != 0 {
+                        precondition(meta.height >= view[previous].pointee.height, "a queue is not sorted")
+                    }
+                    previous = slot
+                    slot = meta.next
+                }
+            }
+            precondition(least == queues.leastHeight, "the least head is not the least")
+        }
+        precondition(queued == shard.pointee.storage.count, "an entry is in no queue")
+    }
+    #endif
+}

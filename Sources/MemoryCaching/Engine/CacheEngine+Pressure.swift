@@ -1,0 +1,100 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+extension CacheEngine: ReclaimableCache {
+    /// Made with the first shard; nil where the cache takes no part, or is empty.
+    var account: PressureAccount? {
+        let word = directory.load(ordering: .acquiring)
+        return word == 0 ? nil : Self.shard(0, of: word).pointee.ledger.pointee.account
+    }
+
+    /// What one byte of an entry without a cost is of its price: such entries are ranked by the piece.
+    private var bytesPerFreeEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
+
+    @usableFromInline
+    package var marginalPrice: Double {
+        var price = Double.infinity
+        forEachShard { shard in
+            price = min(price, shard.pointee.leastHeight(costlyOnly: true))
+            let free = shard.pointee.base + Double(shard.pointee.freeQueues.leastHeight)
+            price = min(price, free / Double(bytesPerFreeEntry))
+        }
+        return price
+    }
+
+    @usableFromInline
+    package var reclaimableBytes: Int {
+        var free = 0
+        forEachShard { shard in
+            let storage = shard.pointee.storage
+            guard let costs = storage.costs else {
+                free += storage.count
+                return
+            }
+            storage.forEachSlot { if costs[Int($0)] == 0 { free += 1 } }
+        }
+        let (estimate, overflow) = free.multipliedReportingOverflow(by: bytesPerFreeEntry)
+        let (sum, carried) = estimate.addingReportingOverflow(budget.totalCost)
+        return overflow || carried ? .max : sum
+    }
+
+    @usableFromInline
+    package func discardUnusedContent() -> Int {
+        guard let hooks else { return 0 }
+        var freed = 0
+        for entry in discardableEntries() {
+            hooks.discardIfPossible(entry.value)
+            guard hooks.isDiscarded(entry.value) else { continue }
+            let before = budget.totalCost
+            remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
+            freed += max(0, before - budget.totalCost)
+        }
+        return freed
+    }
+
+    @usableFromInline
+    package func evict(bytes: Int, below price: Double) -> Int {
+        removeExpired()
+        var freed = 0
+        var isDone = false
+        while freed < bytes, !isDone {
+            var departures = EntryDepartures<Key, Value>()
+            while freed < bytes, departures.count < 256 {
+                guard
+                    let cost = evictOne(
+                        costlyOnly: false,
+                        cause: .memoryPressure,
+                        below: price,
+                        into: &departures
+                    )
+                else {
+                    isDone = true
+                    break
+                }
+                budget.release(entries: 1, cost: cost)
+                freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerFreeEntry).partialValue
+            }
+            finish(departures)
+        }
+        return freed
+    }
+
+    @usableFromInline
+    package func revokeInsertionCredit() {
+        forEachShard { $0.pointee.credit.revoke() }
+    }
+
+    @usableFromInline
+    package func raisePrice(to price: Double) {
+        let word = directory.load(ordering: .acquiring)
+        guard word != 0, price.isFinite, price > 0 else { return }
+        // Where all entries are ranked by the piece, so is inflation.
+        let scale = budget.totalCost == 0 ? Double(bytesPerFreeEntry) : 1
+        Self.shard(0, of: word).pointee.ledger.pointee.raiseInflation(to: price * scale)
+    }
+}

@@ -1,0 +1,266 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import CMemoryShims
+public import Synchronization
+
+extension CacheEngine {
+    /// Past this many entries one shard becomes several. Below it, exact order and a small footprint are worth more
+    /// than parallelism; with less than about 1,000 entries a shard, the policy has too little to rank.
+    @usableFromInline static var splitCount: Int { 4096 }
+
+    /// How often a search is repeated because equal hashes have appeared meanwhile. Other threads make that happen once
+    /// in a while, twice in a row hardly ever.
+    @usableFromInline static var comparisonRounds: Int { 32 }
+
+    /// Bytes from one shard to the next: whole cache lines.
+    @inlinable
+    @inline(__always)
+    static var shardStride: Int { (MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
+
+    @inlinable
+    @inline(__always)
+    static func shard(_ index: Int, of word: UInt) -> ShardPointer {
+        UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped.advanced(by: index &* shardStride)
+            .assumingMemoryBound(to: Shard<Key, Value>.self)
+    }
+
+    /// The shard that `hash` leads to, locked. Made if there is none yet.
+    @inlinable
+    @inline(__always)
+    func lockShard(_ hash: UInt64) -> ShardPointer {
+        while true {
+            let word = directory.load(ordering: .acquiring)
+            if word == 0 {
+                makeFirstShard()
+                continue
+            }
+            let mask = (1 &<< (word & 63)) &- 1
+            let shard = Self.shard(Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask), of: word)
+            ShardLock(at: UnsafeMutableRawPointer(shard)).lock()
+            if !shard.pointee.isRetired { return shard }
+            unlock(shard)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    func unlock(_ shard: ShardPointer) { ShardLock(at: UnsafeMutableRawPointer(shard)).unlock() }
+
+    /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
+    @inlinable
+    @inline(__always)
+    func locate(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
+        guard KeyHash<Key>.isHarmless else { return locateComparingOutside(key, hash) }
+        let shard = lockShard(hash)
+        return (shard, shard.pointee.storage.find(key, hash))
+    }
+
+    /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are
+    /// compared without it, and the one that was equal is looked for again by its generation. Entries that have
+    /// appeared meanwhile are compared likewise; when there are none, the answer holds.
+    ///
+    /// An `==` that itself stores keys of the same hash could go on for ever. After ``comparisonRounds`` the last answer
+    /// stands: at worst there are two entries of equal keys then, of which one is found and the other ages.
+    @inlinable
+    @inline(never)
+    func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
+        var compared: UInt32?
+        var match: UInt32?
+        var rounds = 0
+        while true {
+            let shard = lockShard(hash)
+            var matchingSlot: UInt32 = 0
+            var first: (generation: UInt32, key: Key)?
+            var rest: [(generation: UInt32, key: Key)]?
+            shard.pointee.storage.forEachCandidate(hash) { slot in
+                let generation = shard.pointee.storage.generation(of: slot)
+                if generation == match { matchingSlot = slot }
+                if let compared, Int32(bitPattern: generation &- compared) <= 0 { return true }
+                let candidate = (generation, shard.pointee.storage.entries[Int(slot)].key)
+                if first == nil {
+                    first = candidate
+                } else if rest == nil {
+                    rest = [candidate]
+                } else {
+                    rest!.append(candidate)
+                }
+                return true
+            }
+            guard let first, rounds < Self.comparisonRounds else { return (shard, matchingSlot) }
+            rounds += 1
+            compared = shard.pointee.storage.generation
+            unlock(shard)
+            if first.key == key {
+                match = first.generation
+            } else if let other = rest?.first(where: { $0.key == key }) {
+                match = other.generation
+            }
+        }
+    }
+
+    /// Makes the one shard that a cache begins with, and the ledger before it, in one block.
+    @usableFromInline
+    @inline(never)
+    func makeFirstShard() {
+        let ledgerSize = (MemoryLayout<PolicyLedger>.size + 63) & ~63
+        let block = AlignedMemory.allocate(ledgerSize + Self.shardStride)
+        let ledger = block.bindMemory(to: PolicyLedger.self, capacity: 1)
+        ledger.initialize(to: PolicyLedger(account: governor.map(PressureAccount.init(governor:))))
+        let shard = (block + ledgerSize).bindMemory(to: Shard<Key, Value>.self, capacity: 1)
+        shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil))
+        // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
+        if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
+        let word = UInt(bitPattern: shard)
+        if !directory.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged {
+            shard.pointee.storage.deallocate()
+            shard.deinitialize(count: 1)
+            ledger.deinitialize(count: 1)
+            AlignedMemory.deallocate(block, ledgerSize + Self.shardStride)
+        }
+    }
+
+    func makeStorage() -> EntryStorage<Key, Value> {
+        EntryStorage(seed: seed, keepsIdentities: !KeyHash<Key>.isInteger || hooks != nil)
+    }
+
+    /// Calls `body` with every shard, each locked for the time.
+    @usableFromInline
+    func forEachShard(_ body: (ShardPointer) -> Void) {
+        while true {
+            let word = directory.load(ordering: .acquiring)
+            if word == 0 { return }
+            for index in 0..<1 << Int(word & 63) {
+                let shard = Self.shard(index, of: word)
+                ShardLock(at: UnsafeMutableRawPointer(shard)).lock()
+                if shard.pointee.isRetired {
+                    // Only the first of all is ever retired, so that nothing has been seen yet.
+                    unlock(shard)
+                    break
+                }
+                body(shard)
+                unlock(shard)
+                if index == 1 << Int(word & 63) - 1 { return }
+            }
+        }
+    }
+
+    /// Moves the entries of the one shard to many, in the order in which they wait.
+    @usableFromInline
+    @inline(never)
+    func split() {
+        let word = directory.load(ordering: .acquiring)
+        guard word != 0, word & 63 == 0 else { return }
+        let old = Self.shard(0, of: word)
+        ShardLock(at: UnsafeMutableRawPointer(old)).lock()
+        defer { unlock(old) }
+        guard !old.pointee.isRetired else { return }
+
+        let logarithm = Self.shardCountLogarithm
+        let count = 1 << logarithm
+        let headerSize = (count * 16 + 63) & ~63
+        let block = AlignedMemory.allocate(headerSize + count * Self.shardStride)
+        let published = block.bindMemory(to: Atomic<UInt64>.self, capacity: count * 2)
+        for index in 0..<count * 2 {
+            (published + index).initialize(to: Atomic(Double.infinity.bitPattern))
+        }
+        let newWord = UInt(bitPattern: block + headerSize) | UInt(logarithm)
+        for index in 0..<count {
+            let shard = Self.shard(index, of: newWord)
+            shard.initialize(
+                to: Shard(storage: makeStorage(), ledger: old.pointee.ledger, published: published + index * 2)
+            )
+            shard.pointee.base = old.pointee.base
+            shard.pointee.weights = old.pointee.weights
+            shard.pointee.ghosts.lifetime = old.pointee.ghosts.lifetime
+            shard.pointee.ghosts.unit = old.pointee.ghosts.unit
+            shard.pointee.storage.generation = old.pointee.storage.generation
+        }
+        move(from: old, to: newWord)
+        // Counters go to the first shard; sums are all that is ever asked for.
+        let first = Self.shard(0, of: newWord)
+        first.pointee.hits = old.pointee.hits
+        first.pointee.misses = old.pointee.misses
+        first.pointee.insertions = old.pointee.insertions
+        first.pointee.refusals = old.pointee.refusals
+        first.pointee.removals = old.pointee.removals
+        first.pointee.evidence = old.pointee.evidence
+        first.pointee.credit = old.pointee.credit
+        for index in 0..<count { Self.shard(index, of: newWord).pointee.publish() }
+        old.pointee.storage.deallocate()
+        old.pointee.costlyQueues.deallocate()
+        old.pointee.freeQueues.deallocate()
+        old.pointee.ghosts.deallocate()
+        old.pointee.wheel = nil
+        old.pointee.isRetired = true
+        directory.store(newWord, ordering: .releasing)
+    }
+
+    private func move(from old: ShardPointer, to newWord: UInt) {
+        let mask = (1 << Int(newWord & 63)) - 1
+        let view = old.pointee.storage.view
+        func moveQueue(from head: UInt32) {
+            var slot = head
+            while slot != 0 {
+                let following = view[slot].pointee.next
+                let hash = old.pointee.storage.hash(of: slot)
+                let shard = Self.shard(Int(hash >> 57) & mask, of: newWord)
+                let entry = (old.pointee.storage.entries + Int(slot)).move()
+                let info = entry.meta.info
+                let moved = shard.pointee.storage.insert(entry, hash: hash)
+                shard.pointee.storage.setCost(old.pointee.storage.cost(of: slot), of: moved)
+                if info.has(EntryInfo.expires) {
+                    shard.pointee.schedule(moved, deadline: old.pointee.wheel!.deadline(of: slot))
+                }
+                let newView = shard.pointee.storage.view
+                if info.has(EntryInfo.free) {
+                    shard.pointee.freeQueues.append(moved, in: newView)
+                } else {
+                    shard.pointee.costlyQueues.append(moved, in: newView)
+                }
+                slot = following
+            }
+        }
+        old.pointee.costlyQueues.forEachHead(moveQueue)
+        old.pointee.freeQueues.forEachHead(moveQueue)
+    }
+
+    /// At least four shards a processor, so that two threads seldom meet: 16 to 128.
+    static var shardCountLogarithm: Int {
+        let wanted = 4 * max(1, Int(cms_processor_count()))
+        return min(max(4, Int.bitWidth - (wanted - 1).leadingZeroBitCount), 7)
+    }
+
+    /// Lets go of everything, one entry after the other.
+    func destroyShards() {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return }
+        let count = 1 << Int(word & 63)
+        let ledger = Self.shard(0, of: word).pointee.ledger
+        for index in 0..<count {
+            let shard = Self.shard(index, of: word)
+            let storage = shard.pointee.storage
+            if !_isPOD(Key.self) || !_isPOD(Value.self) {
+                storage.forEachSlot { (storage.entries + Int($0)).deinitialize(count: 1) }
+            }
+            storage.deallocate()
+            shard.pointee.costlyQueues.deallocate()
+            shard.pointee.freeQueues.deallocate()
+            shard.pointee.ghosts.deallocate()
+            shard.deinitialize(count: 1)
+        }
+        if count > 1 {
+            let headerSize = (count * 16 + 63) & ~63
+            let block = UnsafeMutableRawPointer(bitPattern: word & ~63)! - headerSize
+            AlignedMemory.deallocate(block, headerSize + count * Self.shardStride)
+        }
+        ledger.deinitialize(count: 1)
+        AlignedMemory.deallocate(
+            UnsafeMutableRawPointer(ledger),
+            ((MemoryLayout<PolicyLedger>.size + 63) & ~63) + Self.shardStride
+        )
+    }
+}

@@ -1,0 +1,94 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// One entry of the slab: 16 bytes for the cache, then what the user gave.
+///
+/// With 8-byte keys and values an entry is 32 bytes, two to a cache line and never across two.
+@usableFromInline
+struct Entry<Key, Value> {
+    @usableFromInline var meta: EntryMeta
+    @usableFromInline var key: Key
+    @usableFromInline var value: Value
+
+    @inlinable
+    init(meta: EntryMeta, key: Key, value: Value) {
+        self.meta = meta
+        self.key = key
+        self.value = value
+    }
+}
+
+/// What the policy knows of an entry, at the beginning of its slot whatever the types of key and value are.
+@usableFromInline
+struct EntryMeta {
+    /// H of GreedyDual: inflation when it was enqueued plus its worth, counted from the shard's base.
+    @usableFromInline var height: Float
+    @usableFromInline var info: EntryInfo
+    /// Neighbours in the queue, by slot; 0 is none. In a vacant slot `next` is the next vacant one.
+    @usableFromInline var previous: UInt32
+    @usableFromInline var next: UInt32
+
+    @inlinable
+    init(info: EntryInfo) {
+        height = 0
+        self.info = info
+        previous = 0
+        next = 0
+    }
+}
+
+/// 32 bits about an entry: its worth in codes, its level and its flags.
+@usableFromInline
+struct EntryInfo: Equatable {
+    @usableFromInline var bits: UInt32
+
+    @inlinable
+    @inline(__always)
+    init(bits: UInt32) { self.bits = bits }
+
+    // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 free
+    //         | 29 discardable | 30 expires | 31 exact order
+    @inlinable @inline(__always) static var touched: UInt32 { 1 << 26 }
+    @inlinable @inline(__always) static var firstStay: UInt32 { 1 << 27 }
+    /// Costs nothing, so it is no victim for a cost limit.
+    @inlinable @inline(__always) static var free: UInt32 { 1 << 28 }
+    @inlinable @inline(__always) static var discardable: UInt32 { 1 << 29 }
+    @inlinable @inline(__always) static var expires: UInt32 { 1 << 30 }
+    /// Kept in exact order of use: a hit moves it to the end of its queue.
+    @inlinable @inline(__always) static var exact: UInt32 { 1 << 31 }
+    /// Flags that take a hit off the fast path.
+    @inlinable @inline(__always) static var slow: UInt32 { discardable | expires | exact }
+
+    /// A slot without an entry: all flags at once, which no entry has (nothing free is discardable *and* of level 15
+    /// on its first stay).
+    @inlinable @inline(__always) static var vacant: EntryInfo { EntryInfo(bits: .max) }
+
+    @inlinable @inline(__always) func has(_ flag: UInt32) -> Bool { bits & flag != 0 }
+
+    /// The code of the stay that it bought when it was enqueued, also the number of its queue.
+    @inlinable
+    @inline(__always)
+    var stay: StayCode {
+        get { StayCode(rawValue: bits & 0x3FF) }
+        set { bits = bits & ~0x3FF | newValue.rawValue }
+    }
+
+    /// Recompute cost per byte, as a logarithm.
+    @inlinable
+    @inline(__always)
+    var density: Density {
+        get { Density(code: Int32(bits >> 10 & 0xFFF)) }
+        set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
+    }
+
+    /// 1 … 15: how often it has been kept for a hit.
+    @inlinable
+    @inline(__always)
+    var level: Int {
+        get { Int(bits >> 22 & 0xF) }
+        set { bits = bits & ~(0xF << 22) | UInt32(newValue) << 22 }
+    }
+}

@@ -1,0 +1,239 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// A table of words over a slab of entries: where the entries of one shard are, and nothing else.
+///
+/// The table is open addressing with linear probing over words of {8-bit tag, 24-bit slot}, at most half full, so that
+/// a lookup reads one cache line of the table and, the tag deciding 255 times of 256, one of the slab. Removal closes
+/// the gap behind it by shifting words back: there are no tombstones, and churn never makes probes longer.
+///
+/// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes;
+/// growing the table rebuilds it from the slab, hashing no key of unknown code again: integers are hashed anew, of
+/// others 32 bits are in `identities`.
+///
+/// A bundle of pointers whose owner, the shard, frees them by ``deallocate()``.
+@usableFromInline
+struct EntryStorage<Key: Hashable, Value> {
+    @usableFromInline var table: UnsafeMutablePointer<UInt32>
+    @usableFromInline var tableMask: UInt
+    @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
+    /// Hash (low half) and generation (high half) by slot, where the key's type or the values' content needs them.
+    @usableFromInline var identities: UnsafeMutablePointer<UInt64>?
+    /// Cost by slot; none before the first entry that costs anything.
+    @usableFromInline var costs: UnsafeMutablePointer<Int>?
+    /// Entries held.
+    @usableFromInline var count = 0
+    @usableFromInline var seed: UInt64
+    /// Slots there is memory for, slot 0 among them, and the first one never used.
+    @usableFromInline var capacity: Int
+    @usableFromInline var highWater: UInt32 = 1
+    @usableFromInline var firstVacant: UInt32 = 0
+    /// The generation of the newest entry.
+    @usableFromInline var generation: UInt32 = 0
+
+    @inlinable @inline(__always) static var tagMask: UInt32 { 0xFF00_0000 }
+    @inlinable @inline(__always) static var slotMask: UInt32 { 0x00FF_FFFF }
+
+    /// As many entries as slots can be numbered.
+    @inlinable var isFull: Bool { count >= Int(Self.slotMask) - 1 }
+
+    /// Empty, with room for seven entries.
+    @inlinable
+    init(seed: UInt64, keepsIdentities: Bool) {
+        self.seed = seed
+        tableMask = 15
+        table = AlignedMemory.allocate(16 * 4).bindMemory(to: UInt32.self, capacity: 16)
+        table.initialize(repeating: 0, count: 16)
+        capacity = 8
+        entries = AlignedMemory.allocate(8 &* MemoryLayout<Entry<Key, Value>>.stride)
+            .assumingMemoryBound(to: Entry<Key, Value>.self)
+        identities = keepsIdentities ? AlignedMemory.allocate(64).bindMemory(to: UInt64.self, capacity: 8) : nil
+    }
+
+    /// The slots as the policy sees them.
+    @inlinable
+    @inline(__always)
+    var view: SlabView {
+        SlabView(base: UnsafeMutableRawPointer(entries), stride: MemoryLayout<Entry<Key, Value>>.stride)
+    }
+
+    @inlinable
+    @inline(__always)
+    static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) & tagMask }
+
+    @inlinable
+    @inline(__always)
+    func home(_ hash: UInt64) -> UInt { UInt(truncatingIfNeeded: hash &>> 32) & tableMask }
+
+    /// The slot of `key`, or 0. For keys whose `==` is harmless.
+    @inlinable
+    @inline(__always)
+    func find(_ key: Key, _ hash: UInt64) -> UInt32 {
+        let tag = Self.tag(hash)
+        var index = home(hash)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word == 0 { return 0 }
+            if word & Self.tagMask == tag {
+                let slot = word & Self.slotMask
+                if entries[Int(slot)].key == key { return slot }
+            }
+            index = (index &+ 1) & tableMask
+        }
+    }
+
+    /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
+    @inlinable
+    func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {
+        let tag = Self.tag(hash)
+        let identities = identities.unsafelyUnwrapped
+        var index = home(hash)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word == 0 { return }
+            let slot = word & Self.slotMask
+            if word & Self.tagMask == tag,
+                UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash),
+                !body(slot)
+            {
+                return
+            }
+            index = (index &+ 1) & tableMask
+        }
+    }
+
+    /// The generation of the entry at `slot`; 0 where none is kept.
+    @inlinable
+    func generation(of slot: UInt32) -> UInt32 {
+        identities.map { UInt32(truncatingIfNeeded: $0[Int(slot)] &>> 32) } ?? 0
+    }
+
+    /// The hash of the entry at `slot`, without running code of the key's.
+    @inlinable
+    func hash(of slot: UInt32) -> UInt64 {
+        if KeyHash<Key>.isInteger { return KeyHash.hash(entries[Int(slot)].key, seed: seed) }
+        return KeyHash<Key>.expand(UInt32(truncatingIfNeeded: identities.unsafelyUnwrapped[Int(slot)]))
+    }
+
+    @inlinable
+    func cost(of slot: UInt32) -> Int { costs.map { $0[Int(slot)] } ?? 0 }
+
+    @inlinable
+    mutating func setCost(_ cost: Int, of slot: UInt32) {
+        if costs == nil {
+            if cost == 0 { return }
+            costs = AlignedMemory.allocate(capacity &* 8).bindMemory(to: Int.self, capacity: capacity)
+            costs.unsafelyUnwrapped.initialize(repeating: 0, count: Int(highWater))
+        }
+        costs.unsafelyUnwrapped[Int(slot)] = cost
+    }
+
+    /// Puts an entry into a vacant slot and its word into the table. The key must not be there.
+    @inlinable
+    mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64) -> UInt32 {
+        if UInt(bitPattern: count &+ 1) &* 2 > tableMask &+ 1 { growTable() }
+        let slot: UInt32
+        if firstVacant != 0 {
+            slot = firstVacant
+            firstVacant = view[slot].pointee.next
+        } else {
+            if Int(highWater) == capacity { growSlab() }
+            slot = highWater
+            highWater &+= 1
+        }
+        (entries + Int(slot)).initialize(to: entry)
+        if let identities {
+            generation &+= 1
+            identities[Int(slot)] = UInt64(generation) &<< 32 | hash & 0xFFFF_FFFF
+        }
+        if let costs { costs[Int(slot)] = 0 }
+        link(slot, hash: hash)
+        count &+= 1
+        return slot
+    }
+
+    @inlinable
+    func link(_ slot: UInt32, hash: UInt64) {
+        var index = home(hash)
+        while table[Int(bitPattern: index)] != 0 { index = (index &+ 1) & tableMask }
+        table[Int(bitPattern: index)] = Self.tag(hash) | slot
+    }
+
+    /// Takes the entry out of the table and its slot.
+    @inlinable
+    mutating func remove(_ slot: UInt32) -> Entry<Key, Value> {
+        var hole = home(hash(of: slot))
+        while table[Int(bitPattern: hole)] & Self.slotMask != slot { hole = (hole &+ 1) & tableMask }
+        var index = hole
+        while true {
+            index = (index &+ 1) & tableMask
+            let word = table[Int(bitPattern: index)]
+            if word == 0 { break }
+            let home = home(hash(of: word & Self.slotMask))
+            // The word may move back to the hole unless its home lies behind the hole.
+            if (index &- home) & tableMask >= (index &- hole) & tableMask {
+                table[Int(bitPattern: hole)] = word
+                hole = index
+            }
+        }
+        table[Int(bitPattern: hole)] = 0
+        let entry = (entries + Int(slot)).move()
+        let meta = view[slot]
+        meta.pointee.info = .vacant
+        meta.pointee.next = firstVacant
+        firstVacant = slot
+        count &-= 1
+        return entry
+    }
+
+    @inlinable
+    @inline(never)
+    mutating func growTable() {
+        let size = Int(bitPattern: tableMask &+ 1)
+        AlignedMemory.deallocate(UnsafeMutableRawPointer(table), size &* 4)
+        table = AlignedMemory.allocate(size &* 8).bindMemory(to: UInt32.self, capacity: size &* 2)
+        table.initialize(repeating: 0, count: size &* 2)
+        tableMask = UInt(bitPattern: size &* 2 &- 1)
+        forEachSlot { link($0, hash: hash(of: $0)) }
+    }
+
+    @inlinable
+    @inline(never)
+    mutating func growSlab() {
+        let grown = capacity &* 2
+        let stride = MemoryLayout<Entry<Key, Value>>.stride
+        entries = AlignedMemory.grow(UnsafeMutableRawPointer(entries), from: capacity &* stride, to: grown &* stride)
+            .assumingMemoryBound(to: Entry<Key, Value>.self)
+        identities = identities.map {
+            AlignedMemory.grow(UnsafeMutableRawPointer($0), from: capacity &* 8, to: grown &* 8)
+                .assumingMemoryBound(to: UInt64.self)
+        }
+        costs = costs.map {
+            AlignedMemory.grow(UnsafeMutableRawPointer($0), from: capacity &* 8, to: grown &* 8)
+                .assumingMemoryBound(to: Int.self)
+        }
+        capacity = grown
+    }
+
+    /// Calls `body` with every slot that holds an entry, in order of slots.
+    @inlinable
+    func forEachSlot(_ body: (UInt32) -> Void) {
+        var slot: UInt32 = 1
+        while slot < highWater {
+            if view[slot].pointee.info != .vacant { body(slot) }
+            slot &+= 1
+        }
+    }
+
+    /// Frees the memory. Entries that are still in are not deinitialised.
+    @inlinable
+    func deallocate() {
+        AlignedMemory.deallocate(UnsafeMutableRawPointer(table), Int(bitPattern: tableMask &+ 1) &* 4)
+        AlignedMemory.deallocate(UnsafeMutableRawPointer(entries), capacity &* MemoryLayout<Entry<Key, Value>>.stride)
+        if let identities { AlignedMemory.deallocate(UnsafeMutableRawPointer(identities), capacity &* 8) }
+        if let costs { AlignedMemory.deallocate(UnsafeMutableRawPointer(costs), capacity &* 8) }
+    }
+}

@@ -1,0 +1,130 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// What one shard has seen since it last told the learner.
+@usableFromInline
+struct PolicyEvidence {
+    /// Ghosts that one more stay would have turned into hits, by class: what staying longer would have earned.
+    @usableFromInline var hits = SIMD4<Float>()
+    /// Shares of a turnover that one more stay of the evicted would have spent, by class.
+    @usableFromInline var expenses = SIMD4<Float>()
+    /// First moment of density over those hits; first and second over those expenses.
+    @usableFromInline var hitDensity: Float = 0
+    @usableFromInline var expenseDensity: Float = 0
+    @usableFromInline var expenseSquares: Float = 0
+    /// Insertions and the sum of their densities.
+    @usableFromInline var insertions: Int32 = 0
+    @usableFromInline var densities: Float = 0
+    @usableFromInline var evictions: Int32 = 0
+
+    @inlinable
+    init() {}
+}
+
+/// Learns how much a stay is worth for each class of entry, and how much density tells, from what ghosts would have
+/// earned against what keeping them would have cost.
+///
+/// A pure value: evidence in, weights out. One for a cache, whatever the number of its shards: learning each for
+/// itself costs up to four points of misses.
+///
+/// Of the logarithms here, all are binary; the source's constants are for natural ones, hence ``perOctave``.
+@usableFromInline
+package struct PolicyLearner: Sendable {
+    /// W: the first stay starts at .35, between 1 (plain greedy-dual) and .1 (nearly S3-FIFO's small queue).
+    package private(set) var classWeights = SIMD4<Float>(0.35, 1, 1, 1)
+    /// X
+    package private(set) var exponent: Double = 1
+    /// m in octaves; not a number before the first insertion.
+    package private(set) var meanDensity: Double = .nan
+    package private(set) var version: UInt32 = 1
+
+    private var hits = SIMD4<Double>()
+    private var expenses = SIMD4<Double>()
+    private var hitDensity: Double = 0
+    private var expenseDensity: Double = 0
+    private var expenseSquares: Double = 0
+    private var evictions = 0
+
+    private static let perOctave = 0.693_147_180_559_945_3
+
+    package init() {}
+
+    /// Adds what a shard has seen; learns once an eighth of the cache has been evicted, at least 16 entries.
+    @usableFromInline
+    mutating func absorb(_ evidence: PolicyEvidence, residents: Int) {
+        if evidence.insertions > 0 {
+            let mean = Double(evidence.densities) / Double(evidence.insertions)
+            if meanDensity.isNaN { meanDensity = mean }
+            // The mean over some 3,300 insertions, .0003 each.
+            meanDensity += min(1, 0.0003 * Double(evidence.insertions)) * (mean - meanDensity)
+            version &+= 1
+        }
+        hits += SIMD4<Double>(evidence.hits)
+        expenses += SIMD4<Double>(evidence.expenses)
+        hitDensity += Double(evidence.hitDensity) * Self.perOctave
+        expenseDensity += Double(evidence.expenseDensity) * Self.perOctave
+        expenseSquares += Double(evidence.expenseSquares) * Self.perOctave * Self.perOctave
+        evictions += Int(evidence.evictions)
+        if evictions >= max(16, residents / 8) {
+            evictions = 0
+            learn()
+        }
+    }
+
+    private mutating func learn() {
+        let spent = expenses.sum()
+        guard spent > 0 else { return }
+        let rate = hits.sum() / spent
+        for index in 0..<4 {
+            // The prior of 8 hits keeps tiny caches where they started.
+            let ratio = (hits[index] + 8) / (rate * expenses[index] + 8)
+            let corrected = Double(classWeights[index]) * FastLogarithm.power(ratio, 0.02)
+            classWeights[index] = Float(min(max(corrected, 0.05), 16))
+        }
+        let residual = hitDensity - rate * expenseDensity
+        let variance = rate * (expenseSquares - expenseDensity * expenseDensity / spent)
+        exponent = min(max(exponent + 0.05 * residual / (variance + 8), 0), 2)
+        hits *= 0.9
+        expenses *= 0.9
+        hitDensity *= 0.9
+        expenseDensity *= 0.9
+        expenseSquares *= 0.9
+        version &+= 1
+    }
+
+    /// Brings a shard's copy up to date.
+    @usableFromInline
+    func update(_ weights: inout PolicyWeights) {
+        guard weights.version != version else { return }
+        weights.set(classWeights: classWeights)
+        weights.exponent = Float(exponent)
+        weights.meanDensity = Float(meanDensity)
+        weights.version = version
+    }
+}
+
+extension FastLogarithm {
+    /// `base` to a small power, by the series of the exponential function after an exact logarithm's parabola would be
+    /// too coarse: corrections of 2 % must not drift.
+    static func power(_ base: Double, _ exponent: Double) -> Double {
+        // ln(base) by the area hyperbolic tangent: base is a ratio near 1, and far from it only the sign matters.
+        var scale = 0.0
+        var reduced = base
+        while reduced > 1.5 {
+            reduced *= 0.5
+            scale += 0.693_147_180_559_945_3
+        }
+        while reduced < 0.75 {
+            reduced *= 2
+            scale -= 0.693_147_180_559_945_3
+        }
+        let t = (reduced - 1) / (reduced + 1)
+        let square = t * t
+        let logarithm = scale + 2 * t * (1 + square / 3 + square * square / 5 + square * square * square / 7)
+        let x = exponent * logarithm
+        return 1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4)))
+    }
+}

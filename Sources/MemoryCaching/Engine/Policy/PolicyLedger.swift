@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import Synchronization
+
+/// What all shards of a cache share beside the budget.
+///
+/// In raw memory of the first shard's block: an empty cache has none of it.
+@usableFromInline
+struct PolicyLedger: ~Copyable {
+    /// Guards `learner`; a leaf: no other lock is taken under it.
+    @usableFromInline let lockWord = Atomic<UInt32>(0)
+    /// L, the bits of a `Double` that never decreases.
+    @usableFromInline let inflationBits = Atomic<UInt64>(0)
+    @usableFromInline var learner = PolicyLearner()
+    /// The cache's account with the governor of the process's memory; nil where it takes no part.
+    @usableFromInline let account: PressureAccount?
+
+    @usableFromInline
+    init(account: PressureAccount?) { self.account = account }
+
+    /// L: the price of a byte at the margin, and the clock by which entries age.
+    @inlinable
+    @inline(__always)
+    var inflation: Double { Double(bitPattern: inflationBits.load(ordering: .relaxed)) }
+
+    /// Raises L to `height` where it is lower. Bits of positive doubles compare as the doubles do.
+    @inlinable
+    @inline(__always)
+    func raiseInflation(to height: Double) {
+        if height > inflation { _ = inflationBits.max(height.bitPattern, ordering: .relaxed) }
+    }
+
+    /// Hands in a shard's evidence and brings its weights up to date.
+    @usableFromInline
+    static func exchange(
+        _ ledger: UnsafeMutablePointer<PolicyLedger>,
+        _ evidence: inout PolicyEvidence,
+        _ weights: inout PolicyWeights,
+        residents: Int
+    ) {
+        let lock = ShardLock(at: UnsafeMutableRawPointer(ledger))
+        lock.lock()
+        ledger.pointee.learner.absorb(evidence, residents: residents)
+        ledger.pointee.learner.update(&weights)
+        lock.unlock()
+        evidence = PolicyEvidence()
+    }
+}

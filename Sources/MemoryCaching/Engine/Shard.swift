@@ -1,0 +1,273 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import Synchronization
+
+/// One part of a cache: a lock, the entries whose hashes lead here, and the policy's order of them.
+///
+/// Lies in raw memory, in a block with its siblings; every member but the lock itself is read and written under the
+/// lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after unlocking.
+///
+/// The first 64 bytes are all that a hit touches here.
+@usableFromInline
+struct Shard<Key: Hashable, Value>: ~Copyable {
+    @usableFromInline let lockWord = Atomic<UInt32>(0)
+    /// The cache has split: the entries are elsewhere.
+    @usableFromInline var isRetired = false
+    @usableFromInline var storage: EntryStorage<Key, Value>
+
+    // What has happened here.
+    @usableFromInline var hits = 0
+    @usableFromInline var misses = 0
+    @usableFromInline var insertions = 0
+    @usableFromInline var refusals = 0
+    @usableFromInline var removals = RemovalCounts()
+
+    // The policy.
+    @usableFromInline let ledger: UnsafeMutablePointer<PolicyLedger>
+    /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
+    /// the only shard.
+    @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
+    @usableFromInline var costlyQueues = StayQueues()
+    @usableFromInline var freeQueues = StayQueues()
+    @usableFromInline var ghosts = GhostTable()
+    @usableFromInline var evidence = PolicyEvidence()
+    @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
+    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
+    @usableFromInline var base: Double
+
+    /// Made with the first entry that has a lifetime.
+    @usableFromInline var wheel: TimerWheel?
+    @usableFromInline var credit = InsertionCredit()
+
+    @inlinable
+    init(
+        storage: EntryStorage<Key, Value>,
+        ledger: UnsafeMutablePointer<PolicyLedger>,
+        published: UnsafeMutablePointer<Atomic<UInt64>>?
+    ) {
+        self.storage = storage
+        self.ledger = ledger
+        self.published = published
+        base = ledger.pointee.inflation
+    }
+
+    // MARK: Order
+
+    /// Puts `slot`, whose density, level and flags are set, at the end of the queue of the stay that it buys now.
+    @inlinable
+    mutating func enqueue(_ slot: UInt32) {
+        let view = storage.view
+        let meta = view[slot]
+        let info = meta.pointee.info
+        let inflation = ledger.pointee.inflation
+        let stay =
+            info.has(EntryInfo.exact)
+            ? StayCode(1)
+            : StayCode(
+                weights.stay(
+                    weight: weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level),
+                    density: info.density
+                )
+            )
+        meta.pointee.info.stay = stay
+        meta.pointee.height = Float(inflation - base) + stay.length
+        if info.has(EntryInfo.free) { freeQueues.append(slot, in: view) } else { costlyQueues.append(slot, in: view) }
+    }
+
+    @inlinable
+    mutating func dequeue(_ slot: UInt32) {
+        let view = storage.view
+        if view[slot].pointee.info.has(EntryInfo.free) {
+            freeQueues.unlink(slot, in: view)
+        } else {
+            costlyQueues.unlink(slot, in: view)
+        }
+    }
+
+    /// A use of an entry in exact order: it goes to the end of its queue.
+    @inlinable
+    mutating func moveToEnd(_ slot: UInt32) {
+        let view = storage.view
+        let height = Float(ledger.pointee.inflation - base) + view[slot].pointee.info.stay.length
+        if view[slot].pointee.info.has(EntryInfo.free) {
+            freeQueues.moveToEnd(slot, height: height, in: view)
+        } else {
+            costlyQueues.moveToEnd(slot, height: height, in: view)
+        }
+    }
+
+    /// The height of the least head, absolute; infinite where there is none.
+    @inlinable
+    func leastHeight(costlyOnly: Bool) -> Double {
+        let least = costlyOnly ? costlyQueues.leastHeight : min(costlyQueues.leastHeight, freeQueues.leastHeight)
+        return base + Double(least)
+    }
+
+    /// The entry to go next, having given those at the heads that have been used another stay: at most 32 of them, so
+    /// that no insertion takes long. Raises L. 0 where nothing can go.
+    @inlinable
+    mutating func selectVictim(costlyOnly: Bool) -> UInt32 {
+        var kept = 0
+        while true {
+            let free = !costlyOnly && freeQueues.leastHeight < costlyQueues.leastHeight
+            let slot = free ? freeQueues.least : costlyQueues.least
+            if slot == 0 { return 0 }
+            let meta = storage.view[slot]
+            ledger.pointee.raiseInflation(to: base + Double(meta.pointee.height))
+            if !meta.pointee.info.has(EntryInfo.touched) || kept == 32 { return slot }
+            kept += 1
+            dequeue(slot)
+            var info = meta.pointee.info
+            info.bits &= ~(EntryInfo.touched | EntryInfo.firstStay)
+            info.level = min(15, info.level + 1)
+            meta.pointee.info = info
+            enqueue(slot)
+        }
+    }
+
+    /// Remembers a victim as a ghost, and what one more stay of it would have spent.
+    @inlinable
+    mutating func noteEviction(_ slot: UInt32, residents: Int) {
+        let info = storage.view[slot].pointee.info
+        if info.has(EntryInfo.exact) { return }
+        let length = info.stay.length
+        let kind = PolicyWeights.classOf(info)
+        let lifetime = Float(ghosts.lifetime)
+        let spent = min(length, lifetime > 0 ? lifetime : length) * FastLogarithm.exp2(-info.density.octaves)
+        let deviation = info.density.octaves - weights.meanDensity
+        evidence.expenses[kind] += spent
+        evidence.expenseDensity += spent * deviation
+        evidence.expenseSquares += spent * deviation * deviation
+        evidence.evictions &+= 1
+        ghosts.put(
+            storage.hash(of: slot),
+            class: kind,
+            inflation: ledger.pointee.inflation,
+            stay: Double(length),
+            residents: storage.count
+        )
+        if evidence.evictions >= (published == nil ? 16 : 32) { settleEvidence(residents: residents) }
+    }
+
+    /// Hands the evidence to the learner, and takes care that heights stay exact: a `Float` is good for 2²⁴ steps, of
+    /// which 2¹⁰ are kept for a mean stay.
+    @inlinable
+    @inline(never)
+    mutating func settleEvidence(residents: Int) {
+        PolicyLedger.exchange(ledger, &evidence, &weights, residents: residents)
+        let risen = ledger.pointee.inflation - base
+        if ghosts.lifetime > 0, risen > 16384 * ghosts.lifetime { rebase(by: Float(risen)) }
+    }
+
+    @inlinable
+    @inline(never)
+    mutating func rebase(by delta: Float) {
+        let view = storage.view
+        storage.forEachSlot { view[$0].pointee.height -= delta }
+        costlyQueues.lower(by: delta)
+        freeQueues.lower(by: delta)
+        base += Double(delta)
+    }
+
+    /// Says to the other shards how cheap the cheapest entry here is.
+    @inlinable
+    func publish() {
+        guard let published else { return }
+        let all = leastHeight(costlyOnly: false).bitPattern
+        let costly = leastHeight(costlyOnly: true).bitPattern
+        if published[0].load(ordering: .relaxed) != all { published[0].store(all, ordering: .relaxed) }
+        if published[1].load(ordering: .relaxed) != costly { published[1].store(costly, ordering: .relaxed) }
+    }
+
+    // MARK: Entries
+
+    /// Says at what level a newcomer begins: on its first stay, or higher if its ghost is still here. To be asked before
+    /// anything is evicted for it, lest the victim's ghost takes the place of its own.
+    @inlinable
+    mutating func admit(_ hash: UInt64, _ info: inout EntryInfo, residents: Int) {
+        let density = info.density
+        evidence.insertions &+= 1
+        evidence.densities += density.octaves
+        if weights.meanDensity.isNaN || evidence.insertions >= 64 { settleEvidence(residents: residents) }
+        guard let ghost = ghosts.take(hash, inflation: ledger.pointee.inflation) else {
+            info.level = 1
+            info.bits |= EntryInfo.firstStay
+            return
+        }
+        let gain = weights.stay(weight: weights.weight(ofClass: ghost.class), density: density)
+        if Float(ghost.age) <= gain {
+            evidence.hits[ghost.class] += 1
+            evidence.hitDensity += density.octaves - weights.meanDensity
+        }
+        // A return proves more than one touch.
+        info.level = 3
+    }
+
+    /// Puts a new entry in, whose room is reserved and whose level and flags are set.
+    @inlinable
+    mutating func insert(
+        _ key: Key,
+        _ value: Value,
+        hash: UInt64,
+        info: EntryInfo,
+        cost: Int,
+        deadline: Int64
+    ) {
+        let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
+        storage.setCost(cost, of: slot)
+        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
+        enqueue(slot)
+        insertions &+= 1
+    }
+
+    /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry goes to the end of
+    /// its queue; having been replaced is no use of it.
+    @inlinable
+    mutating func replace(_ slot: UInt32, with value: Value, info new: EntryInfo, cost: Int, deadline: Int64) -> Entry<
+        Key, Value
+    > {
+        let meta = storage.view[slot]
+        var old = meta.pointee
+        dequeue(slot)
+        if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
+        var info = new
+        if !new.has(EntryInfo.exact) {
+            info.level = max(1, old.info.level)
+            info.bits |= old.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
+        }
+        meta.pointee.info = info
+        storage.setCost(cost, of: slot)
+        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
+        if let identities = storage.identities {
+            storage.generation &+= 1
+            identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
+        }
+        enqueue(slot)
+        insertions &+= 1
+        removals[.replaced] &+= 1
+        let key = storage.entries[Int(slot)].key
+        let oldValue = storage.entries[Int(slot)].value
+        storage.entries[Int(slot)].value = value
+        old.next = 0
+        return Entry(meta: old, key: key, value: oldValue)
+    }
+
+    /// Takes an entry out, for `cause`.
+    @inlinable
+    mutating func remove(_ slot: UInt32, cause: RemovalCause) -> Entry<Key, Value> {
+        dequeue(slot)
+        if storage.view[slot].pointee.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
+        removals[cause] &+= 1
+        return storage.remove(slot)
+    }
+
+    @inlinable
+    mutating func schedule(_ slot: UInt32, deadline: Int64) {
+        if wheel == nil { wheel = TimerWheel() }
+        wheel!.schedule(slot, deadline: deadline)
+    }
+}

@@ -1,0 +1,121 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Which slots' lifetimes end when: a hierarchical timing wheel beside a slab, made when the first entry with a
+/// lifetime comes.
+///
+/// Eight wheels of 64 buckets; a bucket of the first spans 2²⁰ ns (about a millisecond), of each further one 64 times
+/// that, so that every `Int64` fits. Scheduling and cancelling take O(1); a slot moves down a wheel at most seven times
+/// in its life.
+/// What is due is exact: within the present millisecond deadlines are compared themselves.
+///
+/// - SeeAlso: Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP 1987), scheme 7.
+@usableFromInline
+final class TimerWheel {
+    private static let levels = 8
+    private static let tickBits: Int64 = 20
+
+    /// Deadline by slot, in nanoseconds, and the links of the bucket's list; bucket + 1, or 0 where not scheduled.
+    private var deadlines: [Int64] = []
+    private var previous: [UInt32] = []
+    private var next: [UInt32] = []
+    private var buckets: [UInt16] = []
+
+    private var heads = [UInt32](repeating: 0, count: levels * 64)
+    /// One bit for each bucket with slots.
+    private var occupied = [UInt64](repeating: 0, count: levels)
+    /// The tick up to which buckets have been opened.
+    private var current: Int64 = 0
+
+    @usableFromInline
+    init() {}
+
+    /// The slot's deadline in nanoseconds; the largest where it has none.
+    @usableFromInline
+    func deadline(of slot: UInt32) -> Int64 {
+        Int(slot) < buckets.count && buckets[Int(slot)] != 0 ? deadlines[Int(slot)] : .max
+    }
+
+    /// Schedules `slot`, which must not be scheduled.
+    @usableFromInline
+    func schedule(_ slot: UInt32, deadline: Int64) {
+        if Int(slot) >= buckets.count {
+            let missing = max(Int(slot) + 1, 2 * buckets.count) - buckets.count
+            deadlines += repeatElement(.max, count: missing)
+            previous += repeatElement(0, count: missing)
+            next += repeatElement(0, count: missing)
+            buckets += repeatElement(0, count: missing)
+        }
+        deadlines[Int(slot)] = deadline
+        link(slot)
+    }
+
+    /// Takes `slot` out, if it is in.
+    @usableFromInline
+    func cancel(_ slot: UInt32) {
+        guard Int(slot) < buckets.count, buckets[Int(slot)] != 0 else { return }
+        let bucket = Int(buckets[Int(slot)]) - 1
+        let (before, after) = (previous[Int(slot)], next[Int(slot)])
+        if before == 0 { heads[bucket] = after } else { next[Int(before)] = after }
+        if after != 0 { previous[Int(after)] = before }
+        if heads[bucket] == 0 { occupied[bucket >> 6] &= ~(1 << UInt64(bucket & 63)) }
+        buckets[Int(slot)] = 0
+    }
+
+    /// A slot whose deadline is not after `now`, or 0 when there is none (left). It stays scheduled until it is
+    /// cancelled.
+    @usableFromInline
+    func firstDue(at now: Int64) -> UInt32 {
+        let nowTick = now >> Self.tickBits
+        while let (level, index, start) = earliestBucket(), start <= nowTick {
+            current = max(current, start)
+            let bucket = (level << 6) | index
+            var slot = heads[bucket]
+            if level == 0 {
+                while slot != 0 {
+                    if deadlines[Int(slot)] <= now { return slot }
+                    slot = next[Int(slot)]
+                }
+                return 0
+            }
+            while slot != 0 {
+                let following = next[Int(slot)]
+                cancel(slot)
+                link(slot)
+                slot = following
+            }
+        }
+        current = max(current, nowTick)
+        return 0
+    }
+
+    private func link(_ slot: UInt32) {
+        let tick = max(deadlines[Int(slot)] >> Self.tickBits, current)
+        let difference = UInt64(bitPattern: tick ^ current)
+        let level = difference == 0 ? 0 : (63 - difference.leadingZeroBitCount) / 6
+        let index = Int(tick >> (6 * Int64(level))) & 63
+        let bucket = (level << 6) | index
+        let head = heads[bucket]
+        previous[Int(slot)] = 0
+        next[Int(slot)] = head
+        if head != 0 { previous[Int(head)] = slot }
+        heads[bucket] = slot
+        buckets[Int(slot)] = UInt16(bucket + 1)
+        occupied[level] |= 1 << UInt64(index)
+    }
+
+    /// The bucket that is opened next, and its first tick. Lower wheels always come before higher ones, because a
+    /// slot lies in the lowest wheel whose present round it shares with ``current``.
+    private func earliestBucket() -> (level: Int, index: Int, start: Int64)? {
+        for level in 0..<Self.levels where occupied[level] != 0 {
+            let shift = 6 * Int64(level)
+            let index = occupied[level].trailingZeroBitCount
+            let round = (current >> (shift + 6)) << (shift + 6)
+            return (level, index, round + (Int64(index) << shift))
+        }
+        return nil
+    }
+}

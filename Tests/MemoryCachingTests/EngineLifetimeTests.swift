@@ -1,0 +1,106 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Engine: lifetimes")
+struct EngineLifetimeTests {
+    @Test("an entry goes when its lifetime is over, not before, and counts no longer")
+    func expiry() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock)
+        var left: [RemovalCause] = []
+        engine.removalObserver = { _, _, cause in left.append(cause) }
+        engine.setValue(1, forKey: 1, cost: 5, expiresAfter: .seconds(1))
+        engine.setValue(2, forKey: 2, cost: 5)
+        clock.advance(by: .nanoseconds(999_999_999))
+        #expect(engine.value(forKey: 1) == 1 && engine.contains(1) && engine.count == 2)
+        clock.advance(by: .nanoseconds(1))
+        #expect(!engine.contains(1))
+        #expect(engine.count == 1 && engine.totalCost == 5)
+        #expect(engine.value(forKey: 1) == nil)
+        #expect(left == [.expired])
+        #expect(engine.statistics.removals(.expired) == 1)
+        engine._checkInvariants()
+    }
+
+    @Test("a lookup finds an entry expired even before any sweep")
+    func lazily() {
+        let clock = ManualClock()
+        let engine = CacheEngine<String, Int>(clock: clock)
+        engine.setValue(1, forKey: "a", expiresAfter: .milliseconds(10))
+        clock.advance(by: .milliseconds(10))
+        #expect(engine.value(forKey: "a") == nil)
+        #expect(engine.statistics.misses == 1 && engine.statistics.hits == 0)
+        engine.setValue(1, forKey: "a", expiresAfter: .milliseconds(10))
+        clock.advance(by: .seconds(1))
+        #expect(engine.removeValue(forKey: "a") == nil)
+    }
+
+    @Test("replacing renews a lifetime or ends it; zero, negative and endless ones are lifetimes too")
+    func renewal() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock)
+        engine.setValue(1, forKey: 1, expiresAfter: .seconds(1))
+        engine.setValue(2, forKey: 1, expiresAfter: .seconds(5))
+        engine.setValue(3, forKey: 2, expiresAfter: .seconds(1))
+        engine.setValue(4, forKey: 2)
+        clock.advance(by: .seconds(2))
+        #expect(engine.value(forKey: 1) == 2 && engine.value(forKey: 2) == 4)
+        engine.setValue(5, forKey: 3, expiresAfter: .zero)
+        engine.setValue(6, forKey: 4, expiresAfter: .seconds(-1))
+        engine.setValue(7, forKey: 5, expiresAfter: .seconds(Int64.max))
+        #expect(engine.value(forKey: 3) == nil && engine.value(forKey: 4) == nil && engine.value(forKey: 5) == 7)
+        engine._checkInvariants()
+    }
+
+    @Test("the dead make room before the living are evicted")
+    func expiredFirst() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(countLimit: 3, clock: clock)
+        engine.setValue(1, forKey: 1)
+        engine.setValue(2, forKey: 2, expiresAfter: .seconds(1))
+        engine.setValue(3, forKey: 3)
+        clock.advance(by: .seconds(1))
+        engine.setValue(4, forKey: 4)
+        #expect(engine.contains(1) && engine.contains(3) && engine.contains(4))
+        #expect(engine.statistics.removals(.countLimit) == 0)
+    }
+
+    @Test("the wheel finds what is due, no more and no less, over all its levels")
+    func wheel() {
+        let seed = UInt64.random(in: 1 ... .max)
+        var random = SplitMix64(seed: seed)
+        let wheel = TimerWheel()
+        var deadlines: [UInt32: Int64] = [:]
+        var now: Int64 = 0
+        for _ in 0..<5_000 {
+            let slot = UInt32.random(in: 1...300, using: &random)
+            if deadlines[slot] != nil, Bool.random(using: &random) {
+                wheel.cancel(slot)
+                deadlines[slot] = nil
+            } else if deadlines[slot] == nil {
+                let scale = Int64(1) << Int64.random(in: 10...50, using: &random)
+                let deadline = now + Int64.random(in: -scale / 8...scale, using: &random)
+                wheel.schedule(slot, deadline: deadline)
+                deadlines[slot] = deadline
+                #expect(wheel.deadline(of: slot) == deadline)
+            }
+            now += Int64.random(in: 0...(Int64(1) << Int64.random(in: 5...45, using: &random)), using: &random)
+            while case let due = wheel.firstDue(at: now), due != 0 {
+                guard let deadline = deadlines.removeValue(forKey: due), deadline <= now else {
+                    Issue.record("\(due) is not due (seed \(seed))")
+                    return
+                }
+                wheel.cancel(due)
+            }
+            #expect(!deadlines.values.contains { $0 <= now }, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Engine: who is worth keeping")
+struct EnginePolicyTests {
+    @Test("logarithms and powers are exact at whole octaves and within 1/100 octave between")
+    func logarithms() {
+        for octave in -100...100 {
+            let power = Double(sign: .plus, exponent: octave, significand: 1)
+            #expect(FastLogarithm.log2(power) == Double(octave))
+            #expect(FastLogarithm.exp2(Float(octave)) == Float(power))
+        }
+        for step in 0..<1000 {
+            let value = 1 + Double(step) / 1000
+            let power = FastLogarithm.exp2(Float(FastLogarithm.log2(value)))
+            #expect(abs(Double(power) / value - 1) < 0.012)
+        }
+    }
+
+    @Test("a recompute cost that is no positive number counts as unknown")
+    func unknownCosts() {
+        for cost in [Double.nan, -1, 0, .infinity, -.infinity] {
+            #expect(Density(recomputeCost: cost, bytes: 1) == .one)
+            #expect(Density(recomputeCost: cost, bytes: 64) == Density(recomputeCost: nil, bytes: 64))
+        }
+        #expect(Density(recomputeCost: 8, bytes: 2).octaves == 2)
+        #expect(Density(recomputeCost: nil, bytes: 0) == .one)
+        let extremes = [
+            Density(recomputeCost: .greatestFiniteMagnitude, bytes: 1), Density(recomputeCost: nil, bytes: .max),
+        ]
+        #expect(extremes[0].octaves > 31 && extremes[1].octaves == -32)
+    }
+
+    @Test("stays are rounded down to two bits of mantissa, and clamped")
+    func stayCodes() {
+        for value: Float in [0.05, 0.35, 1, 1.3, 2, 47, 0x1p-130, 0x1p120, .infinity] {
+            let length = StayCode(value).length
+            #expect(length <= max(value, 0x1p-100))
+            if value < 0x1p100, value > 0x1p-100 { #expect(length > value * 0.79) }
+            #expect(StayCode(length) == StayCode(value))
+        }
+    }
+
+    @Test("a ghost is found once, ages with inflation, and the oldest of a set gives way")
+    func ghosts() throws {
+        var table = GhostTable()
+        defer { table.deallocate() }
+        let none = table.take(5, inflation: 0)
+        #expect(none == nil)
+        for hash: UInt64 in 1...8 {
+            table.put(hash, class: Int(hash % 4), inflation: Double(hash), stay: 1, residents: 8)
+        }
+        let found = table.take(3, inflation: 10)
+        let ghost = try #require(found)
+        #expect(ghost.class == 3)
+        #expect(abs(ghost.age - 7) < 0.1)
+        let again = table.take(3, inflation: 10)
+        #expect(again == nil)
+        table.put(9, class: 0, inflation: 10, stay: 1, residents: 8)
+        table.put(10, class: 0, inflation: 11, stay: 1, residents: 8)
+        let (oldest, younger) = (table.take(1, inflation: 11), table.take(2, inflation: 11))
+        #expect(oldest == nil, "the oldest has given way")
+        #expect(younger != nil)
+        #expect(table.lifetime > 0)
+    }
+
+    @Test("ghosts' ages survive changes of the unit of time")
+    func ghostRescaling() throws {
+        var table = GhostTable()
+        defer { table.deallocate() }
+        var inflation = 0.0
+        for round in 0..<20_000 {
+            inflation += round < 10_000 ? 0.001 : 10
+            table.put(
+                UInt64(round) &* 0x9E37_79B9_7F4A_7C15,
+                class: 1,
+                inflation: inflation,
+                stay: 0.35,
+                residents: 500
+            )
+        }
+        #expect(table.capacity >= 350 && table.capacity <= 800)
+        let last = UInt64(19_990) &* 0x9E37_79B9_7F4A_7C15
+        let found = table.take(last, inflation: inflation)
+        let ghost = try #require(found)
+        #expect(abs(ghost.age - 90) < 90)
+    }
+
+    @Test("the learner keeps a class longer whose ghosts return, and lets one go that earns nothing")
+    func learner() {
+        var learner = PolicyLearner()
+        for _ in 0..<200 {
+            var evidence = PolicyEvidence()
+            evidence.evictions = 16
+            evidence.insertions = 16
+            evidence.expenses = [8, 8, 0, 0]
+            evidence.hits = [0, 6, 0, 0]
+            learner.absorb(evidence, residents: 100)
+        }
+        #expect(learner.classWeights[1] > 1.2)
+        #expect(learner.classWeights[0] < 0.3)
+        #expect(learner.classWeights.min() >= 0.05 && learner.classWeights.max() <= 16)
+        #expect(learner.exponent >= 0 && learner.exponent <= 2)
+    }
+
+    @Test("under a cost limit, what is dear to make and small stays")
+    func density() {
+        let engine = CacheEngine<Int, Int>(totalCostLimit: 1000)
+        for key in 0..<10 { engine.setValue(key, forKey: key, cost: 10, recomputeCost: 1000) }
+        for key in 100..<1000 { engine.setValue(key, forKey: key, cost: 50, recomputeCost: 1) }
+        #expect((0..<10).allSatisfy { engine.contains($0) })
+        engine._checkInvariants()
+    }
+
+    @Test("a scan does not push out what is used again and again")
+    func scan() {
+        let engine = CacheEngine<Int, Int>(countLimit: 200)
+        for round in 0..<20 {
+            for key in 0..<100 where engine.value(forKey: key) == nil { engine.setValue(key, forKey: key) }
+            for key in 0..<100 { engine.setValue(key, forKey: 1000 + round * 100 + key) }
+        }
+        let kept = (0..<100).count { engine.contains($0) }
+        #expect(kept >= 95)
+    }
+
+    @Test("keys by worth: the next victim is the coldest")
+    func order() {
+        let engine = CacheEngine<Int, Int>(countLimit: 10, ordering: .worth)
+        for key in 0..<10 { engine.setValue(key, forKey: key) }
+        _ = engine.value(forKey: 0)
+        #expect(engine.coldestKeys(1) == [1])
+        #expect(engine.hottestKeys(1) == [0])
+        let coldest = engine.coldestKeys(3)
+        engine.trim(toCount: 7)
+        #expect(coldest.allSatisfy { !engine.contains($0) })
+    }
+
+    @Test("heights stay exact however far inflation has risen")
+    func rebasing() {
+        let engine = CacheEngine<Int, Int>(countLimit: 64)
+        var random = SplitMix64(seed: 7)
+        for round in 0..<400_000 {
+            let key = Int.random(in: 0..<100, using: &random)
+            if engine.value(forKey: key) == nil { engine.setValue(round, forKey: key) }
+        }
+        engine._checkInvariants()
+        var hits = 0
+        for _ in 0..<10_000 {
+            let key = Int.random(in: 0..<100, using: &random)
+            if engine.value(forKey: key) == nil { engine.setValue(key, forKey: key) } else { hits += 1 }
+        }
+        // Uniform requests: any policy hits 64 of 100.
+        #expect((6000...6800).contains(hits))
+    }
+}

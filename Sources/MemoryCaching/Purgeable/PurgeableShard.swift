@@ -19,7 +19,7 @@ struct PurgeableShard: ~Copyable {
         var large: [LargeSlot?] = []
         var freeLarge: [Int] = []
         /// Keys that left lately; nil as long as the kernel has taken nothing.
-        var ghosts: GhostTable?
+        var ghosts: RecentDepartures?
         /// Where the next search for something to evict begins.
         var hand = 0
         /// Bytes of index that may be added before the governor is asked again.

@@ -111,7 +111,7 @@ extension PurgeableStore {
             shards[shard].lock.withLock { _ in
                 let count = shards[shard].state.index.count
                 guard (shards[shard].state.ghosts?.capacity ?? 0) < count * 7 / 10 else { return }
-                shards[shard].state.ghosts = GhostTable(count: count)
+                shards[shard].state.ghosts = RecentDepartures(count: count)
             }
         }
         remembersGhosts.store(true, ordering: .relaxed)

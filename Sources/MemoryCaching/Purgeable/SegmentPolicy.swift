@@ -6,7 +6,7 @@
 
 /// Which segments to clean: pure arithmetic over a census, so that it can be tested without pages.
 ///
-/// New items go to the *probation* stream, and to *main* if they left a short while ago (``GhostTable``). As long as
+/// New items go to the *probation* stream, and to *main* if they left a short while ago (``RecentDepartures``). As long as
 /// there is room nothing is cleaned. Once the kernel has begun to take pages, what is there is about all there can be,
 /// and probation is kept to a tenth of it: its oldest segments are emptied, items that were read in the meantime move
 /// to main, the others are remembered as ghosts. This is S3-FIFO, except that its main queue is left to the kernel,

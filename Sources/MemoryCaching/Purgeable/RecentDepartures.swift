@@ -10,7 +10,7 @@
 /// while. A wrong answer (one in 8,000 for a full set) admits a value to the wrong queue and does no other harm.
 ///
 /// - SeeAlso: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), for the ghost queue.
-struct GhostTable {
+struct RecentDepartures {
     private var sets: [SIMD8<UInt16>]
 
     /// Remembers about `count` keys.

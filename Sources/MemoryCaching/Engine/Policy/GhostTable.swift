@@ -34,9 +34,13 @@ struct GhostTable {
     @usableFromInline
     var capacity: Int { ghosts == nil ? 0 : Int(setMask + 1) * ways }
 
+    /// The time in steps, modulo 2¹⁴. The governor may raise L far beyond what this cache ever saw (the price of
+    /// another one's bytes); where steps are then smaller than a `Double` can tell, all stamps are alike until the
+    /// table grows anew.
     @inlinable
     func stamp(_ inflation: Double) -> UInt32 {
-        UInt32(truncatingIfNeeded: Int64(inflation / unit)) & Self.stampMask
+        let steps = inflation / unit
+        return steps < 0x1p62 ? UInt32(truncatingIfNeeded: Int64(steps)) & Self.stampMask : 0
     }
 
     @inlinable

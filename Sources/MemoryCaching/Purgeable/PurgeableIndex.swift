@@ -57,6 +57,11 @@ struct PurgeableIndex: ~Copyable {
         chunks?.deallocate()
     }
 
+    /// Where the table lies, for ``TableHint``.
+    var tableAddress: UInt { UInt(bitPattern: table) }
+    /// Words in the table.
+    var tableCapacity: Int { capacity }
+
     /// The entry in `slot`.
     @inline(__always)
     subscript(slot: Int) -> UnsafeMutablePointer<Entry> {

@@ -25,6 +25,8 @@ struct PurgeableMaintenance: ~Copyable {
     static let intervalShare = 16
     /// A census each second, even if nothing is inserted, so that entries of lost items do not linger.
     static let nanosecondsBetween = 1_000_000_000
+    /// Where memory is short the governor may ask thousands of times a second; a census for it every 20 ms will do.
+    static let nanosecondsBetweenRequests = 20_000_000
     /// The clock is looked at every so many operations of a shard.
     static let operationsBetween = 4096
 

@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import CMemoryShims
 internal import PurgeableMemory
 internal import Synchronization
 
 /// One shard: a lock and what it guards.
 struct PurgeableShard: ~Copyable {
     let lock = Mutex<Void>(())
+    let hint = TableHint()
     /// Guarded by ``lock``.
     var state = State()
 
@@ -59,6 +61,29 @@ struct PurgeableShard: ~Copyable {
             self.misses = misses
             self.insertions = insertions
         }
+    }
+}
+
+/// Where a shard's table was lately: lets a lookup ask for the word's line before it takes the lock, so that the miss
+/// and the lock's atomic operations overlap. A hint that is out of date costs a wasted fetch and nothing else.
+struct TableHint: ~Copyable {
+    private let address = Atomic<UInt>(0)
+    private let capacity = Atomic<Int>(0)
+
+    /// Takes note of the table; the caller holds the shard's lock.
+    @inline(__always)
+    func update(_ index: borrowing PurgeableIndex) {
+        guard address.load(ordering: .relaxed) != index.tableAddress else { return }
+        address.store(index.tableAddress, ordering: .relaxed)
+        capacity.store(index.tableCapacity, ordering: .relaxed)
+    }
+
+    /// Asks for the line of the hash's word.
+    @inline(__always)
+    func prefetch(_ hash: IndexHash) {
+        let place =
+            address.load(ordering: .relaxed) &+ UInt(hash.place(capacity: capacity.load(ordering: .relaxed)) * 4)
+        cms_prefetch(UnsafeRawPointer(bitPattern: place))
     }
 }
 

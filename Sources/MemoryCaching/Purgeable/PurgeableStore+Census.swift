@@ -44,7 +44,7 @@ extension PurgeableStore {
         residentBytes.store(census.volatileBytes, ordering: .relaxed)
         let interval = max(
             PurgeableMaintenance.leastInterval,
-            census.volatileBytes / PurgeableMaintenance.intervalShare
+            (census.volatileBytes + largeBytes.load(ordering: .relaxed)) / PurgeableMaintenance.intervalShare
         )
         maintenance.interval.store(interval, ordering: .relaxed)
         let budget = ordinaryBudget()

@@ -16,6 +16,7 @@ extension PurgeableStore {
             guard shardMask.load(ordering: .relaxed) == 0 else { return }
             let mask = Self.shardCount - 1
             deal(0) { $0.shard(mask: mask) }
+            for shard in 1...mask { shards[shard].hint.update(shards[shard].state.index) }
             shardMask.store(mask, ordering: .releasing)
         }
     }
@@ -59,6 +60,7 @@ extension PurgeableStore {
                 if shard != from || new != slot { keys?.move(shard: from, slot: slot, toShard: shard, slot: new) }
             }
         }
+        shards[from].hint.update(shards[from].state.index)
         keys?.shrink(shard: from, toSlots: shards[from].state.index.slotCount)
     }
 }

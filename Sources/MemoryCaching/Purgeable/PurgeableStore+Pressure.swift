@@ -7,51 +7,52 @@
 internal import PurgeableMemory
 internal import Synchronization
 
-/// The cache before the governor: what it holds in volatile pages the kernel takes by itself, so it offers the rest.
+/// The cache before the governor: what it holds in volatile pages the kernel takes by itself, and their entries go with
+/// them. For sale is only what the kernel cannot take.
 extension PurgeableStore: ReclaimableCache {
-    /// Bytes of index that an entry takes: 16 in its slot and about 6 in the table.
-    static let indexBytesPerEntry = 22
+    /// Bytes that a chunk of 128 entries takes: 16 each in the chunk and about 6 in the table.
+    static let bytesPerChunk = PurgeableIndex.chunkSize * 22
 
-    /// The worth of the next byte to go, as for entries whose cost nobody knows: one lookup's worth over the bytes of
-    /// an average item. Infinite when empty.
+    /// The worth of the next byte to go, as where nobody says what an item costs: one item's worth over the bytes of an
+    /// average item. Infinite where there is nothing to sell.
     @usableFromInline
     var marginalPrice: Double {
         let count = liveCount.load(ordering: .relaxed)
-        guard count > 0 else { return .infinity }
+        guard count > 0, reclaimableBytes > 0 else { return .infinity }
         return Double(count) / Double(max(1, liveBytes.load(ordering: .relaxed)))
     }
 
-    /// Ordinary memory that evicting would free: segments and large values that the kernel cannot take, and the index.
+    /// Bytes of segments and large values that the kernel cannot take, beyond the active segments.
     @usableFromInline
     var reclaimableBytes: Int {
-        log.ordinaryBytes + largeOrdinary.load(ordering: .relaxed)
-            + max(0, liveCount.load(ordering: .relaxed)) * Self.indexBytesPerEntry
+        max(0, log.ordinaryBytes - SegmentLog.streamCount * SegmentLog.segmentBytes)
+            + largeOrdinary.load(ordering: .relaxed)
     }
 
     /// Nothing: unused content is in volatile pages, which the kernel takes before anything else.
     @usableFromInline
     func discardUnusedContent() -> Int { 0 }
 
-    /// Frees ordinary memory: first what the kernel should have been able to take but cannot, oldest first, then the
-    /// index of the oldest segments with all that they hold.
+    /// Evicts what the kernel should have been able to take but cannot, oldest first, and drops the entries of what it
+    /// has taken meanwhile.
     @usableFromInline
     func evict(bytes: Int, below price: Double) -> Int {
-        guard bytes > 0, marginalPrice <= price else { return 0 }
-        let activeBytes = log.sealActive()
-        var freed = activeBytes
-        let segments = log.sealedSegmentNumbers()
-        for segment in segments where freed < bytes && !segment.isVolatile {
-            freed += empty(segment.number, .memoryPressure)
+        guard bytes > 0 else { return 0 }
+        var freed = 0
+        if marginalPrice <= price {
+            for segment in log.sealedSegmentNumbers() where freed < bytes && !segment.isVolatile {
+                if empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
+            }
+            if freed < bytes {
+                let before = largeOrdinary.load(ordering: .relaxed)
+                lookAfterLargeValues(ordinaryBudget: max(0, before - (bytes - freed)))
+                freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
+            }
         }
-        for segment in segments where freed < bytes && segment.isVolatile {
-            let before = staleCount.load(ordering: .relaxed)
-            empty(segment.number, .memoryPressure)
-            freed += max(0, staleCount.load(ordering: .relaxed) - before) * Self.indexBytesPerEntry
-        }
-        if freed < bytes {
-            lookAfterLargeValues(ordinaryBudget: max(0, largeOrdinary.load(ordering: .relaxed) - (bytes - freed)))
-        }
-        maintain()
+        counters.bytesAsked.wrappingAdd(bytes, ordering: .relaxed)
+        counters.bytesReturned.wrappingAdd(freed, ordering: .relaxed)
+        let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
+        if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain() }
         return freed
     }
 

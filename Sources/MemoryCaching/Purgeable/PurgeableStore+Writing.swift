@@ -68,8 +68,11 @@ extension PurgeableStore {
             }
             if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
             matching.store(shard: shard, slot: slot)
+            shards[shard].hint.update(state.index)
             let isCrowded = shard == 0 && state.index.count > Self.splitCount
-            let isSpent = state.credit.spend(Self.indexBytesPerEntry)
+            // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.
+            let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
+            let isSpent = isNewChunk && state.credit.spend(Self.bytesPerChunk)
             return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0, isSpent)
         }
         if isFull {

@@ -193,6 +193,7 @@ final class PurgeableStore: @unchecked Sendable {
     @inline(__always)
     func bytes<M: KeyMatching>(word: UInt64, matching: consuming M) -> [UInt8]? {
         let hash = hash(word)
+        shards[hash.shard(mask: shardMask.load(ordering: .relaxed))].hint.prefetch(hash)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let found = find(hash, word, &matching)
         var bytes: [UInt8]?
@@ -321,8 +322,10 @@ final class PurgeableStore: @unchecked Sendable {
         withEntry(hash, word, &matching) { state, shard, slot, _ in
             if let slot { take(slot, hash, &state, shard, &departures) }
         }
-        let wasThere = departures.locations.contains { $0.isLarge || !log.isStale($0) && !log.isKnownLost($0) }
-        settle(&departures, .removed)
+        let wasThere = departures.locations.contains { location in
+            location.isLarge ? departures.large.allSatisfy { !$0.isDiscarded } : !log.isLost(location)
+        }
+        settle(&departures, wasThere ? .removed : .discarded)
         log.gate.leave(pass)
         return wasThere
     }

@@ -28,10 +28,11 @@ struct SlabView {
 ///
 /// Every queue is sorted by height, because all its entries bought the same stay and L never decreases; so the entry
 /// of least height in all is the least head. Queues are doubly linked through the slab, so that any entry leaves in
-/// O(1). The heights of the heads stand in one dense array that is scanned when the least one has gone: a cache of
-/// equal sizes has about twenty queues, one of mixed sizes and costs some hundred, 64 bytes for each 16.
+/// O(1). Over the heights of the heads stands a tournament: a binary tree in which each node is the lesser of its two
+/// children, so that a changed head costs at most one comparison a level. A cache of equal sizes has a window of 64
+/// queues, six levels; one of mixed sizes and costs up to 512.
 ///
-/// The arrays cover a window of codes that grows to either side as codes appear.
+/// The leaves cover a window of codes that grows to either side as codes appear.
 @usableFromInline
 struct StayQueues {
     @usableFromInline struct Ends {
@@ -40,44 +41,48 @@ struct StayQueues {
         @inlinable init() {}
     }
 
-    @usableFromInline var heights: UnsafeMutablePointer<Float>?
+    /// Node 1 is the root, the children of node *i* are 2*i* and 2*i* + 1, the leaves begin at ``capacity``.
+    @usableFromInline var tournament: UnsafeMutablePointer<Float>?
     @usableFromInline var ends: UnsafeMutablePointer<Ends>?
-    /// The first code of the window and its length.
+    /// The first code of the window, and its length: 0 or a power of two.
     @usableFromInline var firstCode: Int32 = 0
     @usableFromInline var capacity: Int32 = 0
-    /// The window's index of the least head, and its height; infinite when all queues are empty.
-    @usableFromInline var leastIndex: Int32 = 0
-    @usableFromInline var leastHeight = Float.infinity
 
     @inlinable
     init() {}
 
+    /// The height of the least head; infinite when all queues are empty.
+    @inlinable
+    var leastHeight: Float { tournament.map { $0[1] } ?? .infinity }
+
     /// The slot of least height; 0 if there is none.
     @inlinable
-    var least: UInt32 { leastHeight < .infinity ? ends.unsafelyUnwrapped[Int(leastIndex)].head : 0 }
+    var least: UInt32 {
+        guard let tournament, tournament[1] < .infinity else { return 0 }
+        var node = 1
+        while node < Int(capacity) {
+            node &*= 2
+            // Where both are equal, the lesser code wins.
+            if tournament[node &+ 1] < tournament[node] { node &+= 1 }
+        }
+        return ends.unsafelyUnwrapped[node &- Int(capacity)].head
+    }
 
     /// Appends `slot`, whose stay and height are set, to its queue.
     @inlinable
     mutating func append(_ slot: UInt32, in slab: SlabView) {
         let meta = slab[slot]
-        var index = Int32(bitPattern: meta.pointee.info.stay.rawValue) - firstCode
-        if UInt32(bitPattern: index) >= UInt32(bitPattern: capacity) {
-            widen(toInclude: Int32(bitPattern: meta.pointee.info.stay.rawValue))
-            index = Int32(bitPattern: meta.pointee.info.stay.rawValue) - firstCode
-        }
-        let queue = ends.unsafelyUnwrapped + Int(index)
+        let code = Int32(bitPattern: meta.pointee.info.stay.rawValue)
+        if UInt32(bitPattern: code &- firstCode) >= UInt32(bitPattern: capacity) { widen(toInclude: code) }
+        let index = Int(code &- firstCode)
+        let queue = ends.unsafelyUnwrapped + index
         let tail = queue.pointee.tail
         meta.pointee.next = 0
         meta.pointee.previous = tail
         queue.pointee.tail = slot
         if tail == 0 {
             queue.pointee.head = slot
-            let height = meta.pointee.height
-            heights.unsafelyUnwrapped[Int(index)] = height
-            if height < leastHeight {
-                leastHeight = height
-                leastIndex = index
-            }
+            setHead(of: index, height: meta.pointee.height)
         } else {
             slab[tail].pointee.next = slot
         }
@@ -88,16 +93,15 @@ struct StayQueues {
     mutating func unlink(_ slot: UInt32, in slab: SlabView) {
         let meta = slab[slot]
         let (previous, next) = (meta.pointee.previous, meta.pointee.next)
-        let index = Int(Int32(bitPattern: meta.pointee.info.stay.rawValue) - firstCode)
+        let index = Int(Int32(bitPattern: meta.pointee.info.stay.rawValue) &- firstCode)
         let queue = ends.unsafelyUnwrapped + index
         if next == 0 { queue.pointee.tail = previous } else { slab[next].pointee.previous = previous }
         if previous != 0 {
             slab[previous].pointee.next = next
-            return
+        } else {
+            queue.pointee.head = next
+            setHead(of: index, height: next == 0 ? .infinity : slab[next].pointee.height)
         }
-        queue.pointee.head = next
-        heights.unsafelyUnwrapped[index] = next == 0 ? .infinity : slab[next].pointee.height
-        if index == Int(leastIndex) { findLeast() }
     }
 
     /// Moves `slot` to the end of its queue, at `height`.
@@ -113,34 +117,25 @@ struct StayQueues {
         }
     }
 
-    /// Scans the heads for the least one; of equal ones, the least code wins.
+    /// Writes the height of a queue's new head and plays its games, up to the first that it does not change.
     @inlinable
-    mutating func findLeast() {
-        let heights = UnsafeRawPointer(heights.unsafelyUnwrapped)
-        var best = Float.infinity
-        var block: Int32 = 0
-        var start: Int32 = 0
-        while start < capacity {
-            let lanes = heights.load(fromByteOffset: Int(start) * 4, as: SIMD16<Float>.self)
-            let least = lanes.min()
-            if least < best {
-                best = least
-                block = start
-            }
-            start += 16
+    func setHead(of index: Int, height: Float) {
+        let tournament = tournament.unsafelyUnwrapped
+        var node = index &+ Int(capacity)
+        tournament[node] = height
+        while node > 1 {
+            let (left, right) = (tournament[node & ~1], tournament[node | 1])
+            node &>>= 1
+            let lesser = right < left ? right : left
+            if tournament[node] == lesser { return }
+            tournament[node] = lesser
         }
-        leastHeight = best
-        leastIndex = block
-        guard best < .infinity else { return }
-        let heads = self.heights.unsafelyUnwrapped
-        while heads[Int(leastIndex)] != best { leastIndex += 1 }
     }
 
     /// Subtracts `delta` from the heights of all heads; the caller does so for the entries.
     @usableFromInline
     mutating func lower(by delta: Float) {
-        for index in 0..<Int(capacity) { heights![index] -= delta }
-        leastHeight -= delta
+        for node in 0..<2 * Int(capacity) { tournament![node] -= delta }
     }
 
     /// Makes the window include `code`.
@@ -151,19 +146,22 @@ struct StayQueues {
             first = Swift.min(first, firstCode)
             last = Swift.max(last, firstCode + capacity - 1)
         }
-        let count = last - first + 1
-        let newHeights = AlignedMemory.allocate(Int(count) * 4).bindMemory(to: Float.self, capacity: Int(count))
+        var count: Int32 = 16
+        while count < last - first + 1 { count *= 2 }
         let newEnds = UnsafeMutablePointer<Ends>.allocate(capacity: Int(count))
-        newHeights.initialize(repeating: .infinity, count: Int(count))
         newEnds.initialize(repeating: Ends(), count: Int(count))
-        if let heights, let ends {
+        let tree = AlignedMemory.allocate(Int(count) * 8).bindMemory(to: Float.self, capacity: Int(count) * 2)
+        tree.initialize(repeating: .infinity, count: Int(count) * 2)
+        if let tournament, let ends {
             let offset = Int(firstCode - first)
-            (newHeights + offset).update(from: heights, count: Int(capacity))
             (newEnds + offset).update(from: ends, count: Int(capacity))
+            (tree + Int(count) + offset).update(from: tournament + Int(capacity), count: Int(capacity))
+            for node in stride(from: Int(count) - 1, to: 0, by: -1) {
+                tree[node] = Swift.min(tree[2 * node], tree[2 * node + 1])
+            }
         }
-        leastIndex += capacity > 0 ? firstCode - first : 0
         deallocate()
-        heights = newHeights
+        tournament = tree
         ends = newEnds
         firstCode = first
         capacity = count
@@ -172,17 +170,16 @@ struct StayQueues {
     /// Forgets all entries; keeps the window.
     @usableFromInline
     mutating func removeAll() {
-        guard let heights, let ends else { return }
-        heights.update(repeating: .infinity, count: Int(capacity))
+        guard let tournament, let ends else { return }
+        tournament.update(repeating: .infinity, count: 2 * Int(capacity))
         ends.update(repeating: Ends(), count: Int(capacity))
-        leastHeight = .infinity
     }
 
     /// Frees the window.
     @usableFromInline
     func deallocate() {
-        guard let heights, let ends else { return }
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(heights), Int(capacity) * 4)
+        guard let tournament, let ends else { return }
+        AlignedMemory.deallocate(UnsafeMutableRawPointer(tournament), Int(capacity) * 8)
         ends.deallocate()
     }
 

@@ -199,3 +199,86 @@ struct EngineReentrancyTests {
         #expect(engine.value(forKey: MutableKey(1)) == 7)
     }
 }
+
+/// A value whose content can be discarded, by hand.
+private final class Discardable {
+    var isDiscarded = false
+    var isPinned = false
+    func discard() { if !isPinned { isDiscarded = true } }
+
+    static let hooks = ContentHooks<Discardable>(
+        isDiscardable: { _ in true },
+        isDiscarded: { $0.isDiscarded },
+        discardIfPossible: { $0.discard() },
+        isIdentical: { $0 === $1 },
+        reportsIdenticalReplacement: false
+    )
+}
+
+@Suite("Engine: discardable content")
+struct EngineDiscardingTests {
+    @Test("dead values are found at lookup, counted as misses and told as discarded")
+    func lookup() {
+        let engine = CacheEngine<Int, Discardable>(ordering: .reuse, hooks: Discardable.hooks)
+        var causes: [RemovalCause] = []
+        engine.removalObserver = { _, _, cause in causes.append(cause) }
+        let value = Discardable()
+        engine.setValue(value, forKey: 1)
+        #expect(engine.value(forKey: 1) === value)
+        value.discard()
+        engine.evictsValuesWithDiscardedContent = false
+        #expect(engine.value(forKey: 1) === value)
+        engine.evictsValuesWithDiscardedContent = true
+        #expect(engine.value(forKey: 1) == nil)
+        #expect(causes == [.discarded])
+        #expect(engine.count == 0 && engine.statistics.misses == 1 && engine.statistics.hits == 2)
+        engine._checkInvariants()
+    }
+
+    @Test("what leaves is discarded, unless it is pinned or set again")
+    func departures() {
+        let engine = CacheEngine<Int, Discardable>(countLimit: 2, ordering: .reuse, hooks: Discardable.hooks)
+        let values = (0..<4).map { _ in Discardable() }
+        engine.setValue(values[0], forKey: 0)
+        engine.setValue(values[0], forKey: 0)
+        #expect(!values[0].isDiscarded)
+        values[1].isPinned = true
+        engine.setValue(values[1], forKey: 1)
+        engine.setValue(values[2], forKey: 2)
+        engine.setValue(values[3], forKey: 3)
+        #expect(values.map(\.isDiscarded) == [true, false, false, false])
+        engine.removeAll()
+        #expect(values.map(\.isDiscarded) == [true, false, true, true])
+    }
+
+    @Test("the dead make room before the living are evicted")
+    func pruning() {
+        let engine = CacheEngine<Int, Discardable>(countLimit: 3, ordering: .reuse, hooks: Discardable.hooks)
+        let values = (0..<4).map { _ in Discardable() }
+        for key in 0..<3 { engine.setValue(values[key], forKey: key) }
+        values[2].discard()
+        engine.setValue(values[3], forKey: 3)
+        #expect(engine.contains(0) && engine.contains(1) && !engine.contains(2) && engine.contains(3))
+        values[0].discard()
+        engine.trim(toCount: 2)
+        #expect(engine.contains(1) && engine.contains(3))
+    }
+
+    @Test("under pressure unused content goes first")
+    func pressure() {
+        let engine = CacheEngine<Int, Discardable>(hooks: Discardable.hooks)
+        let values = (0..<10).map { _ in Discardable() }
+        for key in 0..<10 {
+            values[key].isPinned = key < 4
+            engine.setValue(values[key], forKey: key, cost: 100)
+        }
+        #expect(engine.discardUnusedContent() == 600)
+        #expect(engine.count == 4 && engine.totalCost == 400)
+        #expect(engine.evict(bytes: 150, below: .infinity) == 200)
+        #expect(engine.statistics.removals(.memoryPressure) == 2)
+        #expect(engine.evict(bytes: 150, below: 0) == 0)
+        #expect(engine.marginalPrice > 0 && engine.marginalPrice < .infinity && engine.reclaimableBytes == 200)
+        engine.removeAll()
+        #expect(engine.marginalPrice == .infinity)
+    }
+}

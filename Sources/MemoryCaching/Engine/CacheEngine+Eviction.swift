@@ -106,10 +106,14 @@ extension CacheEngine {
     }
 
     /// Evicts while `isOver` says so. EntryDepartures are let go of in batches, so that a large trim holds no large array.
+    ///
+    /// As many entries at most as there are now: an observer that puts back what leaves must not keep it going.
     func evict(while isOver: () -> Bool, costlyOnly: Bool, cause: RemovalCause) {
-        while isOver() {
+        var allowance = budget.entries.load(ordering: .relaxed)
+        while allowance > 0, isOver() {
             var departures = EntryDepartures<Key, Value>()
-            while departures.count < 256, isOver() {
+            while departures.count < 256, allowance > 0, isOver() {
+                allowance -= 1
                 guard let cost = evictOne(costlyOnly: costlyOnly, cause: cause, into: &departures) else {
                     finish(departures)
                     return
@@ -143,6 +147,7 @@ extension CacheEngine {
     /// Evicts until both limits hold. Where nothing is left to evict though they do not, the room is held by calls
     /// that are just putting entries in: they are waited for.
     private func enforceLimits() {
+        removeDiscarded()
         func isOver() -> Bool { exceedsCount() || exceedsCost() }
         func exceedsCount() -> Bool { budget.exceeds(count: budget.countLimit.load(ordering: .relaxed)) }
         func exceedsCost() -> Bool { budget.exceeds(cost: budget.costLimit.load(ordering: .relaxed)) }
@@ -156,6 +161,7 @@ extension CacheEngine {
     /// Evicts, least worth first, until `limit` entries are left.
     package func trim(toCount limit: Int) {
         removeExpired()
+        removeDiscarded()
         evict(
             while: { self.budget.entries.load(ordering: .relaxed) > max(0, limit) },
             costlyOnly: false,
@@ -166,6 +172,7 @@ extension CacheEngine {
     /// Evicts, least worth first, until the costs add up to `limit` at most; entries of cost 0 stay.
     package func trim(toCost limit: Int) {
         removeExpired()
+        removeDiscarded()
         evict(while: { self.budget.totalCost > max(0, limit) }, costlyOnly: true, cause: .costLimit)
     }
 }

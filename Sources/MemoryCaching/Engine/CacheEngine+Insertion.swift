@@ -32,7 +32,13 @@ extension CacheEngine {
         var info = EntryInfo(bits: 0)
         info.density = density(cost: cost, recomputeCost: recomputeCost)
         if cost == 0 { info.bits |= EntryInfo.free }
-        if let hooks, hooks.isDiscardable(value) { info.bits |= EntryInfo.discardable }
+        if let hooks {
+            if hooks.isDiscardable(value) {
+                info.bits |= EntryInfo.discardable
+                hasDiscardable.store(true, ordering: .relaxed)
+            }
+            pruneDiscarded(for: cost)
+        }
         if ordering == .reuse, budget.entries.load(ordering: .relaxed) < Self.exactCount {
             info.bits |= EntryInfo.exact
         }

@@ -45,7 +45,7 @@ extension CacheEngine: ReclaimableCache {
 
     @usableFromInline
     package func discardUnusedContent() -> Int {
-        guard let hooks else { return 0 }
+        guard let hooks, hasDiscardable.load(ordering: .relaxed) else { return 0 }
         var freed = 0
         for entry in discardableEntries() {
             hooks.discardIfPossible(entry.value)

@@ -70,9 +70,30 @@ extension CacheEngine {
         return kept
     }
 
-    /// Removes discardable values whose content is gone.
+    /// Lets the dead make room for an entry of `cost` before the living must, where there is too little.
+    ///
+    /// Looks through all entries, so in caches of more than some dozens not every time: about four entries for each
+    /// insertion.
+    @usableFromInline
+    @inline(never)
+    func pruneDiscarded(for cost: Int) {
+        guard hasDiscardable.load(ordering: .relaxed) else { return }
+        let (countLimit, costLimit) = (self.countLimit, totalCostLimit)
+        let held = budget.entries.load(ordering: .relaxed)
+        let isFull =
+            countLimit > 0 && held >= countLimit || costLimit > 0 && budget.totalCost > costLimit - min(cost, costLimit)
+        guard isFull, insertionsSincePruning.wrappingAdd(1, ordering: .relaxed).newValue >= held / 4 - 16 else {
+            return
+        }
+        insertionsSincePruning.store(0, ordering: .relaxed)
+        removeDiscarded()
+    }
+
+    /// Removes discardable values whose content is gone, unless the owner wants them kept.
     package func removeDiscarded() {
-        guard let hooks else { return }
+        guard let hooks, hasDiscardable.load(ordering: .relaxed), evictsDiscarded.load(ordering: .relaxed) else {
+            return
+        }
         for entry in discardableEntries() where hooks.isDiscarded(entry.value) {
             remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
         }

@@ -69,6 +69,9 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
 
     /// Whether any entry ever had a lifetime: otherwise no clock is read.
     @usableFromInline let usesLifetimes = Atomic<Bool>(false)
+    /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
+    @usableFromInline let hasDiscardable = Atomic<Bool>(false)
+    let insertionsSincePruning = Atomic<Int>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
     let settings: Mutex<Settings>

@@ -66,7 +66,7 @@ public final class CaffeineBench {
     builder.maximumSize(limit == 0 ? 2L * keys : limit);
     result.cache = builder.build();
     Long[] boxes = boxesOf.computeIfAbsent(keys, CaffeineBench::boxes);
-    for (int rank = keys - 1; rank >= 0; rank--) result.cache.put(boxes[rank], boxes[rank]);
+    for (int rank = (limit == 0 ? keys : limit) - 1; rank >= 0; rank--) result.cache.put(boxes[rank], boxes[rank]);
     result.cache.cleanUp();
     result.streams = streamsOf.computeIfAbsent(keys, count -> streams(count, boxes));
     return result;

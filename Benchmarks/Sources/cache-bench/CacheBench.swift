@@ -86,13 +86,15 @@ struct CacheBench: ParsableCommand {
                 }
             }
         }
-        let table = ThroughputTable(
+        var table = ThroughputTable(
             names: subjects.map(\.name),
             measurements: measurements,
             medians: samples.mapValues { $0.mapValues(Self.median) },
-            bytes: bytes ? measureBytes(subjects) : [:],
+            bytes: [:],
             yardstick: Self.dictionary
         )
+        // In processes of their own, and after the clocks: memory is not in a hurry.
+        if bytes { table.bytes = measureBytes(subjects) }
         for subject in subjects { subject.finish() }
         print(table.text)
         let figures = table.figures(

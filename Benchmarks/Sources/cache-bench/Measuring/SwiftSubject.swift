@@ -26,8 +26,7 @@ final class SwiftSubject<Cache: BenchmarkedCache>: Subject {
         let cache = Cache(limit: workload.limit)
         for rank in keys.count..<max(keys.count, workload.keys) { keys.append(Cache.key(Requests.key(rank))) }
         let value = Cache.value(1)
-        // Least popular first, so that a limit leaves the popular ones.
-        for key in keys.prefix(workload.keys).reversed() { cache.set(value, key) }
+        for key in keys.prefix(workload.prefill).reversed() { cache.set(value, key) }
         caches[workload] = cache
         if streams[workload.keys] != nil { return }
         streams[workload.keys] = (0..<RequestStore.streams).map { index in

@@ -19,4 +19,6 @@ enum Workload: String, CaseIterable {
     var keys: Int { self == .hit100k ? 100_000 : 1_000_000 }
     /// How many entries the cache may hold; 0 is no limit.
     var limit: Int { self == .getOrSet || self == .mixed ? 100_000 : 0 }
+    /// How many keys the cache holds when the clock starts: the most popular ones, the most popular last.
+    var prefill: Int { limit > 0 ? limit : keys }
 }

@@ -19,7 +19,7 @@ struct ThroughputTable {
     let names: [String]
     let measurements: [Measurement]
     let medians: [Measurement: [String: Double]]
-    let bytes: [String: Double]
+    var bytes: [String: Double]
     /// What the ratios are to.
     let yardstick: String
 

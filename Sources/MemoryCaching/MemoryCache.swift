@@ -33,11 +33,15 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// The lifetime of entries set without one of their own.
     @usableFromInline
-    let defaultLifetime: Duration?
+    let lifetimes: LifetimePolicy<Key, Value>
 
     /// Loads under way, and what they are counted by.
     @usableFromInline
     let loading: LoadingDesk<Key, Value>
+
+    /// Whether values go stale before their lifetime is over.
+    @usableFromInline
+    let hasStaleWindow: Bool
 
     /// Makes an empty cache.
     ///
@@ -62,12 +66,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             ordering: .worth,
             hooks: .discardableContent(),
             clock: options.clock is ContinuousClock ? nil : options.clock,
+            idleLifetime: options.expiresAfterAccess,
             governor: options.evictsUnderMemoryPressure ? .shared : nil
         )
         engine.removalObserver = options.removalHandler
         costOfValue = cost
-        defaultLifetime = options.expiresAfter
-        loading = LoadingDesk(options: options)
+        lifetimes = LifetimePolicy(options: options)
+        loading = LoadingDesk(options: options, clock: engine.clock)
+        hasStaleWindow = loading.staleWindow > 0
     }
 
     // MARK: Settings
@@ -148,7 +154,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             forKey: key,
             cost: cost,
             recomputeCost: recomputeCost,
-            expiresAfter: lifetime ?? defaultLifetime
+            expiresAfter: lifetimes.isVarying
+                ? lifetimes.lifetime(of: value, forKey: key, given: lifetime) : lifetime ?? lifetimes.afterWrite
         )
     }
 

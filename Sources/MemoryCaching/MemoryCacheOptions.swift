@@ -18,12 +18,30 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// How long entries live that are set without a lifetime of their own; nil, the default, for ever.
     public var expiresAfter: Duration?
 
+    /// How long entries live after they were last looked up or set; nil, the default, for ever. An entry with another
+    /// lifetime goes when the first of the two is over.
+    public var expiresAfterAccess: Duration?
+
+    /// How long an entry lives that is set or loaded without a lifetime of its own, where ``expiresAfter`` is not to
+    /// decide: a response's `max-age`, for example. Nil as an answer falls back to ``expiresAfter``. Called once for
+    /// every value set, outside every lock.
+    public var lifetime: (@Sendable (Key, Value) -> Duration?)?
+
+    /// By how much of itself a lifetime is shortened at most, 0…1: each by a share of its own, at random, so that what
+    /// came together does not go together. 0 by default. Does not touch ``expiresAfterAccess``.
+    public var lifetimeJitter: Double
+
+    /// The last part of a lifetime, in which a value is stale: ``MemoryCache/value(forKey:load:)`` still answers with
+    /// it at once, and starts one load in the background that replaces it. One load for each stale window, even if it
+    /// fails. Nil, the default, is no such part. Concerns entries with a lifetime counted from when they were set.
+    public var staleWindow: Duration?
+
     /// How long ``MemoryCache/value(forKey:load:)`` answers with the error of a failed load before it tries again; nil,
     /// the default, is not at all: every call tries. Cancellations are not remembered, and a set or a removal forgets.
     public var failureLifetime: Duration?
 
     /// What a loaded value is taken to cost to make, given what its load took; nil, the default, is the duration of
-    /// the load in seconds. Called after the load, outside every lock.
+    /// the load in milliseconds, where values set without a cost count as 1. Called after the load, outside every lock.
     public var recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
     /// Called when a load has ended and before those who wait for it hear of it, on the load's task, outside every
@@ -41,6 +59,10 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     public init(
         removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)? = nil,
         expiresAfter: Duration? = nil,
+        expiresAfterAccess: Duration? = nil,
+        lifetime: (@Sendable (Key, Value) -> Duration?)? = nil,
+        lifetimeJitter: Double = 0,
+        staleWindow: Duration? = nil,
         failureLifetime: Duration? = nil,
         recomputeCost: (@Sendable (Key, Value, Duration) -> Double)? = nil,
         loadHandler: (@Sendable (CacheLoad<Key>) -> Void)? = nil,
@@ -49,6 +71,10 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     ) {
         self.removalHandler = removalHandler
         self.expiresAfter = expiresAfter
+        self.expiresAfterAccess = expiresAfterAccess
+        self.lifetime = lifetime
+        self.lifetimeJitter = lifetimeJitter
+        self.staleWindow = staleWindow
         self.failureLifetime = failureLifetime
         self.recomputeCost = recomputeCost
         self.loadHandler = loadHandler

@@ -88,7 +88,7 @@ struct EngineLifetimeTests {
             } else if deadlines[slot] == nil {
                 let scale = Int64(1) << Int64.random(in: 10...50, using: &random)
                 let deadline = now + Int64.random(in: -scale / 8...scale, using: &random)
-                wheel.schedule(slot, deadline: deadline)
+                wheel.schedule(slot, deadline: EntryDeadline(next: deadline, last: deadline))
                 deadlines[slot] = deadline
                 #expect(wheel.deadline(of: slot) == deadline)
             }

@@ -71,24 +71,28 @@ struct LoadingTaskTests {
         #expect(cache.statistics.totalLoadTime == .milliseconds(250))
     }
 
-    @Test("The owner may say what a loaded value costs to make, given what the load took")
-    func recomputeCost() async {
+    @Test("What was slow to load outlives what was fast, and the owner may say otherwise", arguments: [false, true])
+    func recomputeCost(isOverridden: Bool) async {
         let clock = ManualClock()
         let asked = Mutex<[String: Duration]>([:])
-        let cache = MemoryCache<String, Int>(
-            options: .init(
-                recomputeCost: { key, _, duration in
-                    asked.withLock { $0[key] = duration }
-                    return 1
-                },
-                clock: clock
-            )
-        )
-        _ = await cache.value(forKey: "a") { () async -> Int in
-            clock.advance(by: .seconds(10))
-            return 1
+        var options = MemoryCacheOptions<String, Int>(clock: clock)
+        if isOverridden {
+            options.recomputeCost = { key, _, duration in
+                asked.withLock { $0[key] = duration }
+                return key == "slow" ? 0.001 : 10
+            }
         }
-        #expect(asked.withLock { $0 } == ["a": .seconds(10)])
+        let cache = MemoryCache<String, Int>(countLimit: 100, options: options)
+        for (key, milliseconds) in [("slow", 10_000), ("fast", 1)] {
+            _ = await cache.value(forKey: key) { () async -> Int in
+                clock.advance(by: .milliseconds(milliseconds))
+                return 1
+            }
+        }
+        if isOverridden {
+            #expect(asked.withLock { $0 } == ["slow": .seconds(10), "fast": .milliseconds(1)])
+        }
+        #expect(cache.coldestKeys(1) == [isOverridden ? "slow" : "fast"])
     }
 
     // MARK: Recursion

@@ -17,6 +17,7 @@ extension CacheEngine {
     /// Stores `value`, evicting others where the limits ask for it. A value whose cost alone is larger than the
     /// total cost limit is refused, and what was stored under `key` goes too.
     ///
+    /// - Parameter ticket: what a load has to show; nothing is stored if the key has changed since the load began.
     /// - Returns: whether the value was stored.
     @inlinable
     @discardableResult
@@ -25,7 +26,8 @@ extension CacheEngine {
         forKey key: Key,
         cost givenCost: Int = 0,
         recomputeCost: Double? = nil,
-        expiresAfter lifetime: Duration? = nil
+        expiresAfter lifetime: Duration? = nil,
+        ticket: LoadTicket? = nil
     ) -> Bool {
         let hash = KeyHash.hash(key, seed: seed)
         let cost = max(0, givenCost)
@@ -43,12 +45,11 @@ extension CacheEngine {
             info.bits |= EntryInfo.exact
         }
         var now = Int64.min
-        var deadline = Int64.max
-        if lifetime != nil || usesLifetimes.load(ordering: .relaxed) {
+        var deadline = EntryDeadline.never
+        if lifetime != nil || idleLifetime != .max || usesLifetimes.load(ordering: .relaxed) {
             now = clock.nanoseconds()
-            if let lifetime {
-                let (end, overflow) = now.addingReportingOverflow(lifetime.saturatedNanoseconds)
-                deadline = overflow ? .max : end
+            if lifetime != nil || idleLifetime != .max {
+                deadline = EntryDeadline(now: now, lifetime: lifetime, idleLifetime: idleLifetime)
                 info.bits |= EntryInfo.expires
                 usesLifetimes.store(true, ordering: .relaxed)
             }
@@ -61,6 +62,15 @@ extension CacheEngine {
         var (shard, slot) = locate(key, hash)
         if now != .min { slot = removeExpired(shard, at: now, keeping: slot, into: &departures) }
         while true {
+            if let ticket,
+                !ticket.admits(over: slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max)
+            {
+                held.release(in: budget)
+                shard.pointee.publish()
+                unlock(shard)
+                finish(departures)
+                return false
+            }
             let costLimit = budget.costLimit.load(ordering: .relaxed)
             if costLimit > 0, cost > costLimit {
                 refuse(shard, slot, &held, into: &departures)

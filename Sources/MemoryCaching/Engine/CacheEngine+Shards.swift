@@ -213,7 +213,7 @@ extension CacheEngine {
                 let moved = shard.pointee.storage.insert(entry, hash: hash)
                 shard.pointee.storage.setCost(old.pointee.storage.cost(of: slot), of: moved)
                 if info.has(EntryInfo.expires) {
-                    shard.pointee.schedule(moved, deadline: old.pointee.wheel!.deadline(of: slot))
+                    shard.pointee.schedule(moved, deadline: old.pointee.wheel!.entryDeadline(of: slot))
                 }
                 let newView = shard.pointee.storage.view
                 if info.has(EntryInfo.free) {

@@ -63,6 +63,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let budget: Budget
     @usableFromInline let hooks: ContentHooks<Value>?
     @usableFromInline let clock: LifetimeClock
+    /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
+    @usableFromInline let idleLifetime: Int64
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
     @usableFromInline let ordering: CacheOrdering
@@ -89,6 +91,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     ///   - totalCostLimit: sum of costs at most; 0 or less is no limit.
     ///   - hooks: how to treat values with discardable content; nil where there are none.
     ///   - clock: what lifetimes are measured by; nil for the continuous clock.
+    ///   - idleLifetime: how long entries live after their last use; nil where use does not count.
     ///   - governor: who keeps the process's caches within memory; nil where this one is to take no part.
     package init(
         name: String = "",
@@ -97,6 +100,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         ordering: CacheOrdering = .worth,
         hooks: ContentHooks<Value>? = nil,
         clock: (any Clock<Duration>)? = nil,
+        idleLifetime: Duration? = nil,
         governor: MemoryGovernor? = nil
     ) {
         seed = .random(in: .min ... .max)
@@ -104,6 +108,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         self.ordering = ordering
         self.hooks = hooks
         self.clock = clock.map(LifetimeClock.init) ?? .continuous
+        self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
         self.governor = governor
         settings = Mutex(Settings(name: name))
     }
@@ -190,6 +195,9 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
                 shard.pointee.misses &+= 1
                 removeLocked(shard, slot, cause: .expired)
                 return nil
+            }
+            if slot != 0, idleLifetime != .max {
+                shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
             }
         }
         if slot == 0 {

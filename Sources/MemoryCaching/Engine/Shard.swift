@@ -215,7 +215,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         hash: UInt64,
         info: EntryInfo,
         cost: Int,
-        deadline: Int64
+        deadline: EntryDeadline
     ) {
         let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
         storage.setCost(cost, of: slot)
@@ -227,9 +227,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry goes to the end of
     /// its queue; having been replaced is no use of it.
     @inlinable
-    mutating func replace(_ slot: UInt32, with value: Value, info new: EntryInfo, cost: Int, deadline: Int64) -> Entry<
-        Key, Value
-    > {
+    mutating func replace(
+        _ slot: UInt32,
+        with value: Value,
+        info new: EntryInfo,
+        cost: Int,
+        deadline: EntryDeadline
+    ) -> Entry<Key, Value> {
         let meta = storage.view[slot]
         var old = meta.pointee
         dequeue(slot)
@@ -266,7 +270,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     }
 
     @inlinable
-    mutating func schedule(_ slot: UInt32, deadline: Int64) {
+    mutating func schedule(_ slot: UInt32, deadline: EntryDeadline) {
         if wheel == nil { wheel = TimerWheel() }
         wheel!.schedule(slot, deadline: deadline)
     }

@@ -20,6 +20,8 @@ final class TimerWheel {
 
     /// Deadline by slot, in nanoseconds, and the links of the bucket's list; bucket + 1, or 0 where not scheduled.
     private var deadlines: [Int64] = []
+    /// The moments beyond which no use postpones a deadline, by slot; empty until the first that differs.
+    private var lastDeadlines: [Int64] = []
     private var previous: [UInt32] = []
     private var next: [UInt32] = []
     private var buckets: [UInt16] = []
@@ -39,9 +41,26 @@ final class TimerWheel {
         Int(slot) < buckets.count && buckets[Int(slot)] != 0 ? deadlines[Int(slot)] : .max
     }
 
+    /// When the slot's lifetime is over, and when at the latest.
+    @usableFromInline
+    func entryDeadline(of slot: UInt32) -> EntryDeadline {
+        guard Int(slot) < buckets.count, buckets[Int(slot)] != 0 else { return .never }
+        let next = deadlines[Int(slot)]
+        return EntryDeadline(next: next, last: Int(slot) < lastDeadlines.count ? lastDeadlines[Int(slot)] : next)
+    }
+
+    /// Puts the slot's deadline off to `deadline`, or as far as it can be put off.
+    @usableFromInline
+    func postpone(_ slot: UInt32, to deadline: Int64) {
+        let last = entryDeadline(of: slot).last
+        cancel(slot)
+        deadlines[Int(slot)] = min(deadline, last)
+        link(slot)
+    }
+
     /// Schedules `slot`, which must not be scheduled.
     @usableFromInline
-    func schedule(_ slot: UInt32, deadline: Int64) {
+    func schedule(_ slot: UInt32, deadline: EntryDeadline) {
         if Int(slot) >= buckets.count {
             let missing = max(Int(slot) + 1, 2 * buckets.count) - buckets.count
             deadlines += repeatElement(.max, count: missing)
@@ -49,7 +68,11 @@ final class TimerWheel {
             next += repeatElement(0, count: missing)
             buckets += repeatElement(0, count: missing)
         }
-        deadlines[Int(slot)] = deadline
+        if deadline.last != deadline.next || !lastDeadlines.isEmpty {
+            if lastDeadlines.count < buckets.count { lastDeadlines += deadlines[lastDeadlines.count...] }
+            lastDeadlines[Int(slot)] = deadline.last
+        }
+        deadlines[Int(slot)] = deadline.next
         link(slot)
     }
 

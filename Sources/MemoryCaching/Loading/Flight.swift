@@ -31,7 +31,7 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let hash: Int
     let run: LoadRun
     /// Set once the result must stay out of the cache; the engine reads it under the lock that it stores under.
-    let ticket = LoadTicket()
+    let ticket: LoadTicket
 
     private let state: Mutex<State>
 
@@ -40,10 +40,14 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var outcome: FlightOutcome<Value>?
     }
 
-    init(key: Key, hash: Int, run: LoadRun, isBackground: Bool) {
+    /// A flight without waiters.
+    ///
+    /// - Parameter deadline: for a refresh in the background, the last deadline of the value that it is to replace.
+    init(key: Key, hash: Int, run: LoadRun, isBackground: Bool, replacing deadline: Int64? = nil) {
         self.key = key
         self.hash = hash
         self.run = run
+        ticket = LoadTicket(replacing: deadline)
         state = Mutex(State(machine: FlightMachine(isBackground: isBackground)))
     }
 

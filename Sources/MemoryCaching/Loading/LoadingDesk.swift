@@ -17,6 +17,10 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let failureLifetime: Duration?
     /// Failures by key; a cache of its own, so that neither their number nor their age needs a second machinery.
     @usableFromInline let failures: CacheEngine<Key, any Error>?
+    /// How long before the end of its lifetime a value is stale, in nanoseconds; 0 if values do not go stale.
+    let staleWindow: Int64
+    /// Deadlines of stale values whose refresh has failed, by key; nil if values do not go stale.
+    let failedRefreshes: CacheEngine<Key, Int64>?
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
@@ -27,14 +31,18 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// are an outage of what they are loaded from, where forgetting the oldest costs one more attempt.
     static var failureLimit: Int { 1024 }
 
-    init(options: MemoryCacheOptions<Key, Value>) {
-        clock = LifetimeClock(options.clock)
+    init(options: MemoryCacheOptions<Key, Value>, clock: LifetimeClock) {
+        self.clock = clock
         failureLifetime = options.failureLifetime
         recomputeCost = options.recomputeCost
         loadHandler = options.loadHandler
         failures = options.failureLifetime.map { _ in
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }
+        staleWindow = max(0, options.staleWindow?.saturatedNanoseconds ?? 0)
+        failedRefreshes =
+            staleWindow > 0
+            ? CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock) : nil
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.

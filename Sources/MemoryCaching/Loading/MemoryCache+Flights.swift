@@ -9,17 +9,24 @@ import Synchronization
 // What one load and bulk loads have in common: making the load in its task, waiting for it, storing what it returns.
 extension MemoryCache {
     /// Makes the load of a new flight in a task of its own.
-    func start<E: Error>(_ flight: Flight<Key, Value>, _ load: @escaping @Sendable () async throws(E) -> Value) {
+    func start<E: Error>(
+        _ flight: Flight<Key, Value>,
+        reason: CacheLoad<Key>.Reason,
+        _ load: @escaping @Sendable () async throws(E) -> Value
+    ) {
         flight.run.start { [self] in
             let began = loading.beginLoad()
             let outcome: FlightOutcome<Value>
             do throws(E) {
                 let value = try await load()
-                let duration = loading.endLoad([flight.key], .miss, since: began, .loaded(1))
+                let duration = loading.endLoad([flight.key], reason, since: began, .loaded(1))
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
-                loading.endLoad([flight.key], .miss, since: began, .failed(error))
-                loading.remember(error, of: flight)
+                loading.endLoad([flight.key], reason, since: began, .failed(error))
+                if reason == .miss { loading.remember(error, of: flight) }
+                if let deadline = flight.ticket.replacedDeadline {
+                    loading.refreshFailed(flight.key, deadline: deadline)
+                }
                 outcome = .failure(error)
             }
             loading.flights.land(flight, outcome)
@@ -30,11 +37,12 @@ extension MemoryCache {
     func deliver(_ value: Value, to flight: Flight<Key, Value>, after duration: Duration) -> FlightOutcome<Value> {
         if flight.run.foundRecursion.load(ordering: .acquiring) { return .recursive(value) }
         let key = flight.key
-        let seconds = duration / .seconds(1)
+        // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a millisecond.
+        let milliseconds = duration / .milliseconds(1)
         store(
             value,
             forKey: key,
-            recomputeCost: loading.recomputeCost?(key, value, duration) ?? (seconds > 0 ? seconds : nil),
+            recomputeCost: loading.recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
             ticket: flight.ticket
         )
         return .value(value)
@@ -117,7 +125,8 @@ extension MemoryCache {
             forKey: key,
             cost: costOfValue?(key, value) ?? 0,
             recomputeCost: recomputeCost,
-            expiresAfter: defaultLifetime
+            expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
+            ticket: ticket
         )
     }
 }

@@ -49,7 +49,11 @@ extension MemoryCache {
         forKey key: Key,
         load: @autoclosure () -> @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
-        if let value = value(forKey: key) { return value }
+        if hasStaleWindow {
+            if let value = refreshingValue(forKey: key, load) { return value }
+        } else if let value = value(forKey: key) {
+            return value
+        }
         return try await loadedValue(forKey: key, load())
     }
 
@@ -80,7 +84,7 @@ extension MemoryCache {
                     loading.flights.land(flight, .value(value))
                     return value
                 }
-                start(flight, load)
+                start(flight, reason: .miss, load)
             }
             guard let outcome = await outcome(of: flight, for: waiter) else {
                 return try await recursiveValue(forKey: key, in: flight.run, load)

@@ -1,0 +1,255 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Loading: lifetimes and refreshes", .timeLimit(.minutes(1)))
+struct LoadingLifetimeTests {
+    enum Trouble: Error { case first }
+
+    let clock = ManualClock()
+
+    func cache(_ change: (inout MemoryCacheOptions<String, Int>) -> Void) -> MemoryCache<String, Int> {
+        var options = MemoryCacheOptions<String, Int>(clock: clock)
+        change(&options)
+        return MemoryCache(options: options)
+    }
+
+    func settle(_ cache: MemoryCache<String, Int>) async {
+        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+    }
+
+    @Test("A value that was loaded lives as long as one that was set")
+    func expiryAfterWrite() async {
+        let cache = cache { $0.expiresAfter = .seconds(10) }
+        #expect(await cache.value(forKey: "a") { 1 } == 1)
+        clock.advance(by: .seconds(9))
+        #expect(await cache.value(forKey: "a") { 2 } == 1)
+        clock.advance(by: .seconds(1))
+        #expect(await cache.value(forKey: "a") { 3 } == 3)
+        #expect(cache.statistics.removals(.expired) == 1)
+    }
+
+    @Test("Use keeps an entry alive where lifetimes count from the last use")
+    func expiryAfterAccess() async {
+        let cache = cache { $0.expiresAfterAccess = .seconds(10) }
+        cache["a"] = 1
+        cache["unused"] = 1
+        for _ in 0..<5 {
+            clock.advance(by: .seconds(9))
+            #expect(cache["a"] == 1)
+        }
+        #expect(cache["unused"] == nil)
+        // Looking whether it is there is no use.
+        clock.advance(by: .seconds(9))
+        #expect(cache.contains("a"))
+        clock.advance(by: .seconds(1))
+        #expect(!cache.contains("a"))
+        #expect(cache.count == 0)
+    }
+
+    @Test("With both, the first of the two decides")
+    func expiryAfterBoth() {
+        let cache = cache {
+            $0.expiresAfter = .seconds(25)
+            $0.expiresAfterAccess = .seconds(10)
+        }
+        cache["a"] = 1
+        cache["b"] = 1
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(9))
+            #expect(cache["a"] == 1)
+        }
+        #expect(cache["b"] == nil)
+        clock.advance(by: .seconds(7))
+        #expect(cache["a"] == nil)
+    }
+
+    @Test("Lifetimes from the last use survive the cache's growth")
+    func expiryAfterAccessInManyShards() {
+        let cache = MemoryCache<Int, Int>(
+            options: .init(expiresAfter: .seconds(25), expiresAfterAccess: .seconds(10), clock: clock)
+        )
+        for key in 0..<20_000 { cache[key] = key }
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(9))
+            for key in 0..<10_000 { #expect(cache[key] == key) }
+        }
+        #expect(cache.count == 10_000)
+        clock.advance(by: .seconds(7))
+        #expect(cache.count == 0)
+    }
+
+    @Test("A lifetime may be given by entry, or with the value")
+    func expiryByEntry() async {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.lifetime = { key, value in key == "short" ? .seconds(value) : nil }
+        }
+        _ = await cache.value(forKey: "short") { 5 }
+        _ = await cache.value(forKey: "long") { 5 }
+        cache.setValue(5, forKey: "given", cost: 0, expiresAfter: .seconds(50))
+        clock.advance(by: .seconds(5))
+        #expect(cache["short"] == nil && cache["long"] == 5 && cache["given"] == 5)
+        clock.advance(by: .seconds(45))
+        #expect(cache["long"] == 5 && cache["given"] == nil)
+        clock.advance(by: .seconds(50))
+        #expect(cache["long"] == nil)
+    }
+
+    @Test("Jitter shortens lifetimes by at most its share, each by its own")
+    func jitter() {
+        let cache = MemoryCache<Int, Int>(
+            options: .init(expiresAfter: .seconds(100), lifetimeJitter: 0.5, clock: clock)
+        )
+        for key in 0..<1000 { cache[key] = key }
+        clock.advance(by: .nanoseconds(49_999_999_999))
+        #expect(cache.count == 1000)
+        var counts: [Int] = []
+        for _ in 0..<10 {
+            clock.advance(by: .seconds(5))
+            counts.append(cache.count)
+        }
+        // Each step of the last 50 seconds takes about a tenth; 40 is six standard deviations away from 100.
+        for (before, after) in zip([1000] + counts, counts) { #expect((40...160).contains(before - after)) }
+        clock.advance(by: .nanoseconds(1))
+        #expect(cache.count == 0)
+    }
+
+    @Test("A stale value is served while one load refreshes it")
+    func staleWhileRevalidate() async {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+        }
+        let loads = Counter()
+        let gate = Gate()
+        func value() async -> Int {
+            await cache.value(forKey: "a") { () async -> Int in
+                let load = loads.increment()
+                if load == 2 { await gate.pass() }
+                return load
+            }
+        }
+        #expect(await value() == 1)
+        clock.advance(by: .seconds(59))
+        #expect(await value() == 1)
+        #expect(loads.value == 1)
+        clock.advance(by: .seconds(2))
+        // Stale: served at once, while the refresh is held up.
+        for _ in 0..<10 { #expect(await value() == 1) }
+        await yieldUntil { loads.value == 2 }
+        gate.open()
+        await settle(cache)
+        #expect(await value() == 2)
+        #expect(loads.value == 2)
+        #expect(cache.statistics.loads == 2)
+        // Fresh again for as long as before.
+        clock.advance(by: .seconds(59))
+        #expect(await value() == 2)
+        await settle(cache)
+        #expect(loads.value == 2)
+    }
+
+    @Test("A refresh that fails leaves the value, and is not repeated in its window")
+    func failedRefresh() async throws {
+        let results = Mutex<[CacheLoad<String>.Reason]>([])
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+            $0.loadHandler = { load in results.withLock { $0.append(load.reason) } }
+        }
+        cache["a"] = 1
+        clock.advance(by: .seconds(70))
+        for _ in 0..<5 {
+            #expect(try await cache.value(forKey: "a") { () async throws -> Int in throw Trouble.first } == 1)
+            await settle(cache)
+        }
+        #expect(results.withLock { $0 } == [.refresh])
+        #expect(cache.statistics.loadFailures == 1)
+        clock.advance(by: .seconds(30))
+        #expect(try await cache.value(forKey: "a") { () async throws -> Int in 2 } == 2)
+        // The next window is another one.
+        clock.advance(by: .seconds(70))
+        #expect(await cache.value(forKey: "a") { 3 } == 2)
+        await settle(cache)
+        #expect(cache["a"] == 3)
+    }
+
+    @Test("A change during a refresh wins over it", arguments: [false, true])
+    func changeDuringRefresh(isRemoval: Bool) async {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+        }
+        let gate = Gate()
+        let began = Gate()
+        cache["a"] = 1
+        clock.advance(by: .seconds(70))
+        #expect(
+            await cache.value(forKey: "a") { () async -> Int in
+                began.open()
+                await gate.pass()
+                return 2
+            } == 1
+        )
+        await began.pass()
+        if isRemoval { cache["a"] = nil } else { cache["a"] = 3 }
+        gate.open()
+        await settle(cache)
+        #expect(cache["a"] == (isRemoval ? nil : 3))
+    }
+
+    @Test("A caller that misses during a refresh waits for it")
+    func missDuringRefresh() async {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+        }
+        let gate = Gate()
+        let began = Gate()
+        cache["a"] = 1
+        clock.advance(by: .seconds(70))
+        _ = await cache.value(forKey: "a") { () async -> Int in
+            began.open()
+            await gate.pass()
+            return 2
+        }
+        await began.pass()
+        clock.advance(by: .seconds(30))
+        let waiter = Task { await cache.value(forKey: "a") { 3 } }
+        await yieldUntil { cache.statistics.coalescedLoads == 1 }
+        gate.open()
+        #expect(await waiter.value == 2)
+    }
+
+    @Test("The refresh outlives the caller that started it")
+    func refreshOutlivesCaller() async {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+        }
+        cache["a"] = 1
+        clock.advance(by: .seconds(70))
+        let gate = Gate()
+        let caller = Task {
+            try await cache.value(forKey: "a") { () async throws -> Int in
+                await gate.pass()
+                try Task.checkCancellation()
+                return 2
+            }
+        }
+        _ = await caller.result
+        caller.cancel()
+        gate.open()
+        await settle(cache)
+        #expect(cache["a"] == 2)
+    }
+}

@@ -46,7 +46,7 @@ private struct ForeignKey: Hashable, Sendable {
 struct EngineConcurrencyTests {
     @Test("a count limit holds at every moment", arguments: [1, 10, 100, 5000])
     func countLimit(_ limit: Int) {
-        let cache = MemoryCache<Int, Int>(countLimit: limit)
+        let cache = MemoryCache<Int, Int>(countLimit: limit, options: .init(evictsUnderMemoryPressure: false))
         let most = Atomic<Int>(0)
         let rounds = limit > 1000 ? 6_000 : 2_000
         inParallel(8) { thread in
@@ -64,7 +64,7 @@ struct EngineConcurrencyTests {
 
     @Test("a cost limit holds at every moment", arguments: [1, 10, 100, 100_000])
     func costLimit(_ limit: Int) {
-        let cache = MemoryCache<Int, Int>(totalCostLimit: limit)
+        let cache = MemoryCache<Int, Int>(totalCostLimit: limit, options: .init(evictsUnderMemoryPressure: false))
         let most = Atomic<Int>(0)
         inParallel(8) { thread in
             var random = SplitMix64(seed: UInt64(thread))
@@ -81,7 +81,7 @@ struct EngineConcurrencyTests {
     @Test("nothing is lost while one shard becomes many")
     func splitting() {
         for _ in 0..<3 {
-            let cache = MemoryCache<Int, Int>()
+            let cache = MemoryCache<Int, Int>(options: .init(evictsUnderMemoryPressure: false))
             inParallel(8) { thread in
                 for index in 0..<1_500 {
                     let key = thread * 10_000 + index
@@ -100,10 +100,13 @@ struct EngineConcurrencyTests {
     func departures() {
         let departed = Atomic<Int>(0)
         do {
-            let options = MemoryCacheOptions<ForeignKey, Living> { _, value, _ in
-                precondition(value.number >= 0)
-                departed.add(1, ordering: .relaxed)
-            }
+            let options = MemoryCacheOptions<ForeignKey, Living>(
+                removalHandler: { _, value, _ in
+                    precondition(value.number >= 0)
+                    departed.add(1, ordering: .relaxed)
+                },
+                evictsUnderMemoryPressure: false
+            )
             let cache = MemoryCache<ForeignKey, Living>(countLimit: 6000, totalCostLimit: 50_000, options: options)
             inParallel(8) { thread in
                 var random = SplitMix64(seed: UInt64(thread))
@@ -130,7 +133,10 @@ struct EngineConcurrencyTests {
     @Test("lifetimes, sweeps and snapshots beside readers and writers")
     func lifetimes() {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(countLimit: 200, options: .init(clock: clock))
+        let cache = MemoryCache<String, Int>(
+            countLimit: 200,
+            options: .init(clock: clock, evictsUnderMemoryPressure: false)
+        )
         inParallel(4) { thread in
             for round in 0..<3_000 {
                 let key = "\((round * 7 + thread) % 300)"

@@ -95,7 +95,7 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) -> Int? {
         while let shard = cheapestShard(costlyOnly: costlyOnly) {
-            ShardLock(at: UnsafeMutableRawPointer(shard)).lock()
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if shard.pointee.isRetired {
                 unlock(shard)
                 continue

@@ -190,7 +190,7 @@ extension CacheEngine {
         guard let cheapest = cheapestShard(costlyOnly: costlyOnly, below: height) else {
             return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
         }
-        guard ShardLock(at: UnsafeMutableRawPointer(cheapest)).tryLock() else { return nil }
+        guard ShardLock(guarding: UnsafeMutableRawPointer(cheapest)).tryLock() else { return nil }
         let room = evict(from: cheapest, costlyOnly: costlyOnly, cause: missing, into: &departures)
         cheapest.pointee.publish()
         unlock(cheapest)

@@ -19,12 +19,16 @@ extension CacheEngine {
     /// Bytes from one shard to the next: whole cache lines.
     @inlinable
     @inline(__always)
-    static var shardStride: Int { (MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
+    static var shardStride: Int { (ShardLock.distance &+ MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
+
+    /// Bytes of the ledger and its lock.
+    static var ledgerSize: Int { (ShardLock.distance + MemoryLayout<PolicyLedger>.size + 63) & ~63 }
 
     @inlinable
     @inline(__always)
     static func shard(_ index: Int, of word: UInt) -> ShardPointer {
-        UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped.advanced(by: index &* shardStride)
+        UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped
+            .advanced(by: index &* shardStride &+ ShardLock.distance)
             .assumingMemoryBound(to: Shard<Key, Value>.self)
     }
 
@@ -40,7 +44,7 @@ extension CacheEngine {
             }
             let mask = (1 &<< (word & 63)) &- 1
             let shard = Self.shard(Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask), of: word)
-            ShardLock(at: UnsafeMutableRawPointer(shard)).lock()
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isRetired { return shard }
             unlock(shard)
         }
@@ -48,7 +52,7 @@ extension CacheEngine {
 
     @inlinable
     @inline(__always)
-    func unlock(_ shard: ShardPointer) { ShardLock(at: UnsafeMutableRawPointer(shard)).unlock() }
+    func unlock(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
 
     /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
     @inlinable
@@ -106,20 +110,21 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func makeFirstShard() {
-        let ledgerSize = (MemoryLayout<PolicyLedger>.size + 63) & ~63
-        let block = AlignedMemory.allocate(ledgerSize + Self.shardStride)
-        let ledger = block.bindMemory(to: PolicyLedger.self, capacity: 1)
+        let block = AlignedMemory.allocate(Self.ledgerSize + Self.shardStride)
+        let ledger = (block + ShardLock.distance).bindMemory(to: PolicyLedger.self, capacity: 1)
+        ShardLock(guarding: ledger).initialize()
         ledger.initialize(to: PolicyLedger(account: governor.map(PressureAccount.init(governor:))))
-        let shard = (block + ledgerSize).bindMemory(to: Shard<Key, Value>.self, capacity: 1)
+        let word = UInt(bitPattern: block + Self.ledgerSize)
+        let shard = Self.shard(0, of: word)
+        ShardLock(guarding: shard).initialize()
         shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil))
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
         if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
-        let word = UInt(bitPattern: shard)
         if !directory.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged {
             shard.pointee.storage.deallocate()
             shard.deinitialize(count: 1)
             ledger.deinitialize(count: 1)
-            AlignedMemory.deallocate(block, ledgerSize + Self.shardStride)
+            AlignedMemory.deallocate(block, Self.ledgerSize + Self.shardStride)
         }
     }
 
@@ -135,7 +140,7 @@ extension CacheEngine {
             if word == 0 { return }
             for index in 0..<1 << Int(word & 63) {
                 let shard = Self.shard(index, of: word)
-                ShardLock(at: UnsafeMutableRawPointer(shard)).lock()
+                ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
                 if shard.pointee.isRetired {
                     // Only the first of all is ever retired, so that nothing has been seen yet.
                     unlock(shard)
@@ -155,7 +160,7 @@ extension CacheEngine {
         let word = directory.load(ordering: .acquiring)
         guard word != 0, word & 63 == 0 else { return }
         let old = Self.shard(0, of: word)
-        ShardLock(at: UnsafeMutableRawPointer(old)).lock()
+        ShardLock(guarding: UnsafeMutableRawPointer(old)).lock()
         defer { unlock(old) }
         guard !old.pointee.isRetired else { return }
 
@@ -170,6 +175,7 @@ extension CacheEngine {
         let newWord = UInt(bitPattern: block + headerSize) | UInt(logarithm)
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
+            ShardLock(guarding: shard).initialize()
             shard.initialize(
                 to: Shard(storage: makeStorage(), ledger: old.pointee.ledger, published: published + index * 2)
             )
@@ -259,8 +265,8 @@ extension CacheEngine {
         }
         ledger.deinitialize(count: 1)
         AlignedMemory.deallocate(
-            UnsafeMutableRawPointer(ledger),
-            ((MemoryLayout<PolicyLedger>.size + 63) & ~63) + Self.shardStride
+            UnsafeMutableRawPointer(ledger) - ShardLock.distance,
+            Self.ledgerSize + Self.shardStride
         )
     }
 }

@@ -57,7 +57,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
 
     @usableFromInline typealias ShardPointer = UnsafeMutablePointer<Shard<Key, Value>>
 
-    /// Address of the first shard, and in its low six bits the logarithm of their number; 0 before the first access.
+    /// Address of the first shard's lock, and in its low six bits the logarithm of their number; 0 before the first access.
     @usableFromInline let directory = Atomic<UInt>(0)
     @usableFromInline let seed: UInt64
     @usableFromInline let budget: Budget

@@ -8,20 +8,19 @@ public import Synchronization
 
 /// One part of a cache: a lock, the entries whose hashes lead here, and the policy's order of them.
 ///
-/// Lies in raw memory, in a block with its siblings; every member but the lock itself is read and written under the
-/// lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after unlocking.
+/// Lies in raw memory, in a block with its siblings, behind the word of its lock; every member is read and written under
+/// the lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after unlocking.
 ///
-/// The first 64 bytes are all that a hit touches here.
+/// The members that a hit touches come first.
 @usableFromInline
 struct Shard<Key: Hashable, Value>: ~Copyable {
-    @usableFromInline let lockWord = Atomic<UInt32>(0)
     /// The cache has split: the entries are elsewhere.
     @usableFromInline var isRetired = false
-    @usableFromInline var storage: EntryStorage<Key, Value>
-
     // What has happened here.
     @usableFromInline var hits = 0
     @usableFromInline var misses = 0
+    @usableFromInline var storage: EntryStorage<Key, Value>
+
     @usableFromInline var insertions = 0
     @usableFromInline var refusals = 0
     @usableFromInline var removals = RemovalCounts()

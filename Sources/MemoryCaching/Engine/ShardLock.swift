@@ -17,12 +17,22 @@ public import Synchronization
 package struct ShardLock {
     @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt32>>
 
-    /// The lock whose word lies at `address`, where an `Atomic<UInt32>` has been initialised to 0.
+    /// Bytes before what it guards where the word lies: in the same cache line, but no part of the structure, which is
+    /// modified as a whole while others try the lock.
     @inlinable
     @inline(__always)
-    package init(at address: UnsafeMutableRawPointer) {
-        word = address.assumingMemoryBound(to: Atomic<UInt32>.self)
+    static var distance: Int { 16 }
+
+    /// The lock of the structure at `address`.
+    @inlinable
+    @inline(__always)
+    package init(guarding address: UnsafeMutableRawPointer) {
+        word = (address - Self.distance).assumingMemoryBound(to: Atomic<UInt32>.self)
     }
+
+    /// Makes the word of a new lock, free.
+    @usableFromInline
+    func initialize() { word.initialize(to: Atomic(0)) }
 
     @inlinable
     @inline(__always)

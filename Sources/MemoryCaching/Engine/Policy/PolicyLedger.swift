@@ -11,11 +11,10 @@ public import Synchronization
 /// In raw memory of the first shard's block: an empty cache has none of it.
 @usableFromInline
 struct PolicyLedger: ~Copyable {
-    /// Guards `learner`; a leaf: no other lock is taken under it.
-    @usableFromInline let lockWord = Atomic<UInt32>(0)
+    /// Guarded by the lock before this structure, which is a leaf: no other lock is taken under it.
+    @usableFromInline var learner = PolicyLearner()
     /// L, the bits of a `Double` that never decreases.
     @usableFromInline let inflationBits = Atomic<UInt64>(0)
-    @usableFromInline var learner = PolicyLearner()
     /// The cache's account with the governor of the process's memory; nil where it takes no part.
     @usableFromInline let account: PressureAccount?
 
@@ -42,7 +41,7 @@ struct PolicyLedger: ~Copyable {
         _ weights: inout PolicyWeights,
         residents: Int
     ) {
-        let lock = ShardLock(at: UnsafeMutableRawPointer(ledger))
+        let lock = ShardLock(guarding: UnsafeMutableRawPointer(ledger))
         lock.lock()
         ledger.pointee.learner.absorb(evidence, residents: residents)
         ledger.pointee.learner.update(&weights)

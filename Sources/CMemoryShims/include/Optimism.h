@@ -41,14 +41,6 @@ static inline uint64_t cms_peek_u64(const void *p) { return __atomic_load_n((con
 static inline uint16_t cms_load_relaxed_u16(const void *p) { return __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED); }
 static inline void cms_store_relaxed_u16(void *p, uint16_t v) { __atomic_store_n((uint16_t *)p, v, __ATOMIC_RELAXED); }
 
-/// Tells the processor that this is a spin loop.
-static inline void cms_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 /// Lets another thread run.
 static inline void cms_yield(void) { sched_yield(); }
 /// Sleeps for less than a second.

@@ -13,7 +13,7 @@ struct Backoff {
     mutating func pause() {
         rounds += 1
         if rounds <= 32 {
-            cms_pause()
+            cms_spin_hint()
         } else if rounds <= 64 {
             cms_yield()
         } else {

@@ -22,18 +22,38 @@ extension Extent {
     func readOptimistically(_ range: Range<Int>, into target: UnsafeMutableRawPointer) -> ReadOutcome {
         let before = loadState()
         // Allocated memory is freed by death under a reader's hands, so it is read under a pin.
-        guard before.phase != .dead, !before.isWriting, run != nil else { return .rejected }
-        cms_copy_optimistic(target, base + range.lowerBound, range.count)
-        cms_fence_acquire()
-        let pages = range.lowerBound / PageSize.base..<(range.upperBound - 1) / PageSize.base + 1
-        guard witnesses.areAlive(base, pages: pages), before.isSameContent(as: reloadState()) else { return .rejected }
+        guard before.isReadable, isPaged else { return .rejected }
+        let source = base + range.lowerBound
+        let shift = witnesses.pageShift
+        let first = range.lowerBound &>> shift
+        let last = (range.upperBound &- 1) &>> shift
+        if first == last {
+            // One page: find the witness before the copy, so that nothing but two loads comes after. Should a writer
+            // move it meanwhile, the generation tells.
+            let word = witnesses.word(first, of: base)
+            cms_copy_optimistic(target, source, range.count)
+            cms_fence_acquire()
+            if let word, cms_peek_u64(word) == 0 { return .rejected }
+        } else {
+            cms_copy_optimistic(target, source, range.count)
+            cms_fence_acquire()
+            guard witnesses.areAlive(base, pages: Range(uncheckedBounds: (first, last &+ 1))) else { return .rejected }
+        }
+        guard before.isSameContent(as: reloadState()) else { return .rejected }
         return .accepted
     }
 
     /// Copies `range`, or answers false if the content is gone.
+    @inline(__always)
     func read(_ range: Range<Int>, into target: UnsafeMutableRawPointer) -> Bool {
+        if !range.isEmpty, readOptimistically(range, into: target) == .accepted { return true }
+        return readPinned(range, into: target)
+    }
+
+    /// Where optimism failed: the pin finds out whether anything is lost, and waits for whoever is writing.
+    @inline(never)
+    private func readPinned(_ range: Range<Int>, into target: UnsafeMutableRawPointer) -> Bool {
         guard !range.isEmpty else { return loadState().phase != .dead }
-        if readOptimistically(range, into: target) == .accepted { return true }
         guard pin(borrowing: true) else { return false }
         target.copyMemory(from: base + range.lowerBound, byteCount: range.count)
         unpin(borrowing: true)

@@ -42,13 +42,14 @@ final class Extent: @unchecked Sendable {
 
     /// The pages, or nil for a value in allocated memory: less than a page, or where no pages were to be had.
     let run: PageRun?
+    /// Whether there is a run; tested by every read.
+    let isPaged: Bool
     let witnesses: PageWitnesses
 
     private let arena: PageArena?
     private let state: Atomic<UInt64>
     private let forkGeneration: UInt64
     private let forkWord: UnsafeMutableRawPointer
-    private let isWipedOnFork: Bool
 
     /// A building extent of zeros, held once; traps where there is no memory at all.
     convenience init(byteCount: Int, pool: PurgeablePool, sharedWithChildren: Bool) {
@@ -60,8 +61,6 @@ final class Extent: @unchecked Sendable {
     private init(byteCount: Int, pool: PurgeablePool, arena: PageArena?, run: PageRun?) {
         self.pool = pool
         self.byteCount = byteCount
-        forkGeneration = pool.forkWitness.currentGeneration()
-        forkWord = pool.forkWitness.word
         var initial = ExtentState.building
         if let arena, let run {
             self.arena = arena
@@ -76,7 +75,10 @@ final class Extent: @unchecked Sendable {
             witnesses = PageWitnesses(pageCount: 0)
             initial.isOrdinary = true
         }
-        isWipedOnFork = arena?.wipesOnFork ?? false
+        isPaged = run != nil
+        let isWiped = self.arena?.wipesOnFork ?? false
+        forkGeneration = isWiped ? pool.forkWitness.currentGeneration() : 0
+        forkWord = isWiped ? pool.forkWitness.word : ForkWitness.unwiped
         state = Atomic(initial.bits)
         pool.usage.add(residentByteCount, to: initial)
     }
@@ -122,7 +124,7 @@ final class Extent: @unchecked Sendable {
 
     /// Whether this process is a child that was forked after the extent was built, and sees wiped pages.
     @inline(__always)
-    private var isOrphaned: Bool { isWipedOnFork && cms_load_relaxed_u64(forkWord) != forkGeneration }
+    private var isOrphaned: Bool { cms_load_relaxed_u64(forkWord) != forkGeneration }
 
     // MARK: Access
 
@@ -130,7 +132,20 @@ final class Extent: @unchecked Sendable {
     ///
     /// A borrow, which lends the bytes out, also keeps writers away. A warm or pinned extent costs one
     /// compare-and-swap; a volatile one a read-modify-write a page.
+    @inline(__always)
     func pin(borrowing: Bool) -> Bool {
+        // A warm or pinned extent: its usual case in as few instructions as there can be.
+        let old = ExtentState(bits: state.load(ordering: .relaxed))
+        if let new = old.addingAccess(borrowing: borrowing), !isOrphaned,
+            state.compareExchange(expected: old.bits, desired: new.bits, ordering: .acquiring).exchanged
+        {
+            return true
+        }
+        return pinWhateverTheState(borrowing: borrowing)
+    }
+
+    @inline(never)
+    private func pinWhateverTheState(borrowing: Bool) -> Bool {
         var backoff = Backoff()
         while true {
             let old = loadState()
@@ -170,12 +185,24 @@ final class Extent: @unchecked Sendable {
     }
 
     /// Ends an access. The last one makes the extent warm; the warm queue will seal it. Traps without an access.
+    @inline(__always)
     func unpin(borrowing: Bool) {
+        let old = ExtentState(bits: state.load(ordering: .relaxed))
+        if let new = old.removingAccess(borrowing: borrowing),
+            state.compareExchange(expected: old.bits, desired: new.bits, ordering: .releasing).exchanged
+        {
+            return
+        }
+        unpinWhateverTheState(borrowing: borrowing)
+    }
+
+    @inline(never)
+    private func unpinWhateverTheState(borrowing: Bool) {
         while true {
             let old = loadState()
             var new = old
             new.removeAccess(borrowing: borrowing)
-            let becomesWarm = !new.isPinned && new.phase == .resident && run != nil && !new.isQueued
+            let becomesWarm = !new.isPinned && new.phase == .resident && isPaged && !new.isQueued
             if becomesWarm { new.isQueued = true }
             if exchange(old, new) {
                 if becomesWarm { pool.warmQueue.enqueue(self) }
@@ -224,7 +251,7 @@ final class Extent: @unchecked Sendable {
         witnesses.renew(base)
         update {
             $0.removeAccess(borrowing: false)
-            $0.isBusy = run != nil
+            $0.isBusy = isPaged
         }
         guard let run else { return }
         finishSeal(pool.system.advise(run.base, run.byteCount, .free) == 0)

@@ -36,6 +36,13 @@ struct ExtentState: Equatable, Sendable {
     private static let ordinaryBit: UInt64 = 1 << 37
     private static let generationUnit: UInt64 = 1 << 38
 
+    /// Set in a dead extent alone.
+    private static let deadBit: UInt64 = Phase.dead.rawValue << phaseShift
+
+    /// What one access adds.
+    @inline(__always)
+    private static func unit(borrowing: Bool) -> UInt64 { borrowing ? borrowUnit : holdUnit }
+
     /// Most accesses that may be open at once by begin and end.
     static let maximumHolds = Int(holdMask)
     /// Most accesses that may be lending bytes out at once.
@@ -104,6 +111,27 @@ struct ExtentState: Equatable, Sendable {
             precondition(holds > 0, "endContentAccess() without a matching beginContentAccess()")
             bits -= Self.holdUnit
         }
+    }
+
+    /// Whether an optimistic read may begin: neither dead nor being written.
+    @inline(__always)
+    var isReadable: Bool { bits & (Self.deadBit | Self.writingBit) == 0 }
+
+    /// The state with one access more, if nothing but the number changes: resident, at rest, and far from the limits.
+    @inline(__always)
+    func addingAccess(borrowing: Bool) -> ExtentState? {
+        let obstacles =
+            Self.phaseMask | Self.busyBit | Self.writingBit | (Self.borrowUnit >> 1) | (1 << 31)
+        return bits & obstacles == 0 ? ExtentState(bits: bits &+ Self.unit(borrowing: borrowing)) : nil
+    }
+
+    /// The state with one access less, if nothing but the number changes: others are open, or the queue knows already.
+    @inline(__always)
+    func removingAccess(borrowing: Bool) -> ExtentState? {
+        let count = borrowing ? Self.borrowMask : Self.holdMask
+        guard bits & count != 0 else { return nil }
+        let rest = bits &- Self.unit(borrowing: borrowing)
+        return rest & (Self.borrowMask | Self.holdMask | Self.queuedBit) != 0 ? ExtentState(bits: rest) : nil
     }
 
     /// Whether an optimistic copy that began in `self` and ended in `later` saw one and the same content.

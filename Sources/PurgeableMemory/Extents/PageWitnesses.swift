@@ -25,9 +25,13 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
     private let table: UnsafeMutablePointer<UInt16>?
     private let pageCount: Int
 
+    /// The page size as a power of two; here, because reading a global costs more than the rest of a check.
+    let pageShift: Int
+
     /// No page has a witness yet.
     init(pageCount: Int) {
         self.pageCount = pageCount
+        pageShift = PageSize.shift
         if pageCount > Self.inlineCount {
             table = .allocate(capacity: pageCount)
             table!.initialize(repeating: Self.none, count: pageCount)
@@ -41,7 +45,9 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
     @inline(__always)
     private func entry(_ page: Int) -> UInt16 {
         if let table { return cms_load_relaxed_u16(table + page) }
-        return UInt16(truncatingIfNeeded: inlineEntries.load(ordering: .relaxed) >> UInt64(page * 16))
+        return UInt16(
+            truncatingIfNeeded: inlineEntries.load(ordering: .relaxed) &>> UInt64(truncatingIfNeeded: page &* 16)
+        )
     }
 
     private func setEntry(_ page: Int, _ value: UInt16) {
@@ -53,9 +59,9 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
 
     /// The witness word of a page, or nil for a page of zeros.
     @inline(__always)
-    private func word(_ page: Int, of base: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    func word(_ page: Int, of base: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         let entry = entry(page)
-        return entry == Self.none ? nil : base + page * PageSize.base + Int(entry) * Self.wordSize
+        return entry == Self.none ? nil : base + (page &<< pageShift &+ Int(entry) &* Self.wordSize)
     }
 
     /// Makes every entry true again after the bytes may have changed. Pages must be pinned, and nobody else writing.

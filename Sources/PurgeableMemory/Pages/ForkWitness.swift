@@ -20,6 +20,14 @@ final class ForkWitness: @unchecked Sendable {
     /// Whether pages may be wiped on fork; false where the kernel refuses (before 4.14) and children share pages.
     let isReliable: Bool
 
+    /// A word that is always 0, for content that no fork wipes.
+    nonisolated(unsafe) static let unwiped: UnsafeMutableRawPointer = {
+        // Safe: written once, here.
+        let word = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+        word.storeBytes(of: 0, as: UInt64.self)
+        return word
+    }()
+
     private let system: PageSystem
     private let lastGeneration = Atomic<UInt64>(0)
 

@@ -11,6 +11,9 @@ package enum PageSize {
     /// The base page of the running machine: 4 KiB on x86-64, up to 64 KiB on ARM64.
     package static let base = Int(cms_page_size())
 
+    /// The base page as a power of two.
+    package static let shift = base.trailingZeroBitCount
+
     /// The page that one entry of the middle page table maps on x86-64 and on ARM64 with 4 KiB base pages.
     package static let huge = 2 << 20
 

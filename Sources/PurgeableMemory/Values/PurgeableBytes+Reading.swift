@@ -21,7 +21,7 @@ extension PurgeableBytes {
     /// `target` holds is meaningless. Traps if `range` is out of bounds or `target` too small.
     public func read(_ range: Range<Int>, into target: UnsafeMutableRawBufferPointer) -> Bool {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "a range beyond the end of the bytes")
-        precondition(range.count <= target.count, "a buffer smaller than the range")
+        precondition(range.upperBound &- range.lowerBound <= target.count, "a buffer smaller than the range")
         guard let base = target.baseAddress else { return extent.loadState().phase != .dead }
         return extent.read(range, into: base)
     }

@@ -27,7 +27,7 @@ import _CacheTestSupport
                     for round in 0..<300 {
                         let byte = UInt8(truncatingIfNeeded: round * 2 + writer) | 1
                         let isThere: Void? = value.withMutableBytes { bytes in
-                            bytes.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: byte) }
+                            bytes.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: byte) }
                             return ()
                         }
                         #expect(isThere != nil || value.isContentDiscarded)
@@ -54,11 +54,17 @@ import _CacheTestSupport
         }
     }
 
+    /// The values of a test, replaced as they are lost.
+    private final class Slots: Sendable {
+        let values: Mutex<[PurgeableBytes]>
+        init(_ values: [PurgeableBytes]) { self.values = Mutex(values) }
+    }
+
     @Test func everythingAtOnceBalances() async {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         let pool = PurgeablePool()
-        let slots = Mutex((1...8).map { uniform($0, pool) })
+        let slots = Slots((1...8).map { uniform($0, pool) })
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<4 {
                 group.addTask {
@@ -66,16 +72,15 @@ import _CacheTestSupport
                     for _ in 0..<1500 {
                         let index = Int.random(in: 0..<8, using: &random)
                         let byte = UInt8(index + 1)
-                        let value = slots.withLock { $0[index] }
+                        let value = slots.values.withLock { $0[index] }
                         switch Int.random(in: 0..<8, using: &random) {
                         case 0: value.discardContentIfPossible()
                         case 1: pool.warmQueue.drain()
                         case 2: _ = value.isContentDiscarded
                         case 3:
-                            // What the kernel does: a page of a volatile value is lost. Pinned ones are left alone.
                             value.discardContentIfPossible()
                             let fresh = uniform(byte, pool)
-                            slots.withLock { $0[index] = fresh }
+                            slots.values.withLock { $0[index] = fresh }
                         case 4...5:
                             guard value.beginContentAccess() else { continue }
                             #expect(value.load(at: PageSize.base, as: UInt8.self) == byte)
@@ -88,7 +93,7 @@ import _CacheTestSupport
                 }
             }
         }
-        slots.withLock { values in
+        slots.values.withLock { values in
             for value in values {
                 value.discardContentIfPossible()
                 #expect(value.isContentDiscarded, "every access was ended")

@@ -130,16 +130,16 @@ final class Extent: @unchecked Sendable {
 
     /// Opens an access: the content stays where it is until ``unpin(borrowing:)``. False if it is gone.
     ///
-    /// A borrow, which lends the bytes out, also keeps writers away. A warm or pinned extent costs one
-    /// compare-and-swap; a volatile one a read-modify-write a page.
+    /// A borrow, which lends the bytes out, also keeps writers away. A warm or pinned extent costs one atomic
+    /// addition; a volatile one a read-modify-write a page.
     @inline(__always)
     func pin(borrowing: Bool) -> Bool {
-        // A warm or pinned extent: its usual case in as few instructions as there can be.
-        let old = ExtentState(bits: state.load(ordering: .relaxed))
-        if let new = old.addingAccess(borrowing: borrowing), !isOrphaned,
-            state.compareExchange(expected: old.bits, desired: new.bits, ordering: .acquiring).exchanged
-        {
-            return true
+        // A warm or pinned extent, the usual case, is one addition. Elsewhere the addition was premature and is taken
+        // back; meanwhile it does no harm, for it merely looks like an access that is about to begin.
+        if !isOrphaned {
+            let old = state.wrappingAdd(ExtentState.accessUnit(borrowing: borrowing), ordering: .acquiring).oldValue
+            if ExtentState(bits: old).admitsAccess { return true }
+            unpin(borrowing: borrowing)
         }
         return pinWhateverTheState(borrowing: borrowing)
     }
@@ -187,27 +187,30 @@ final class Extent: @unchecked Sendable {
     /// Ends an access. The last one makes the extent warm; the warm queue will seal it. Traps without an access.
     @inline(__always)
     func unpin(borrowing: Bool) {
-        let old = ExtentState(bits: state.load(ordering: .relaxed))
-        if let new = old.removingAccess(borrowing: borrowing),
-            state.compareExchange(expected: old.bits, desired: new.bits, ordering: .releasing).exchanged
-        {
-            return
-        }
-        unpinWhateverTheState(borrowing: borrowing)
+        let change = state.wrappingSubtract(ExtentState.accessUnit(borrowing: borrowing), ordering: .releasing)
+        if !ExtentState(bits: change.oldValue).hasAccess(borrowing: borrowing) { Self.trapOnEnd(borrowing: borrowing) }
+        if ExtentState(bits: change.newValue).isWarmUnqueued { becomeWarm() }
     }
 
     @inline(never)
-    private func unpinWhateverTheState(borrowing: Bool) {
-        while true {
-            let old = loadState()
+    private static func trapOnEnd(borrowing: Bool) -> Never {
+        preconditionFailure(
+            borrowing
+                ? "an access to purgeable bytes ended twice"
+                : "endContentAccess() without a matching beginContentAccess()"
+        )
+    }
+
+    /// Puts the extent into the warm queue, unless somebody accesses it again or has put it there.
+    @inline(never)
+    private func becomeWarm() {
+        guard isPaged else { return }
+        var old = loadState()
+        while old.isWarmUnqueued {
             var new = old
-            new.removeAccess(borrowing: borrowing)
-            let becomesWarm = !new.isPinned && new.phase == .resident && isPaged && !new.isQueued
-            if becomesWarm { new.isQueued = true }
-            if exchange(old, new) {
-                if becomesWarm { pool.warmQueue.enqueue(self) }
-                return
-            }
+            new.isQueued = true
+            if exchange(old, new) { return pool.warmQueue.enqueue(self) }
+            old = loadState()
         }
     }
 
@@ -250,7 +253,7 @@ final class Extent: @unchecked Sendable {
     func publish() {
         witnesses.renew(base)
         update {
-            $0.removeAccess(borrowing: false)
+            $0.bits -= ExtentState.accessUnit(borrowing: false)
             $0.isBusy = isPaged
         }
         guard let run else { return }

@@ -39,10 +39,6 @@ struct ExtentState: Equatable, Sendable {
     /// Set in a dead extent alone.
     private static let deadBit: UInt64 = Phase.dead.rawValue << phaseShift
 
-    /// What one access adds.
-    @inline(__always)
-    private static func unit(borrowing: Bool) -> UInt64 { borrowing ? borrowUnit : holdUnit }
-
     /// Most accesses that may be open at once by begin and end.
     static let maximumHolds = Int(holdMask)
     /// Most accesses that may be lending bytes out at once.
@@ -102,36 +98,29 @@ struct ExtentState: Equatable, Sendable {
         }
     }
 
-    /// Ends an access; traps where none is open.
-    mutating func removeAccess(borrowing: Bool) {
-        if borrowing {
-            precondition(borrows > 0, "an access to purgeable bytes ended twice")
-            bits -= Self.borrowUnit
-        } else {
-            precondition(holds > 0, "endContentAccess() without a matching beginContentAccess()")
-            bits -= Self.holdUnit
-        }
-    }
-
     /// Whether an optimistic read may begin: neither dead nor being written.
     @inline(__always)
     var isReadable: Bool { bits & (Self.deadBit | Self.writingBit) == 0 }
 
-    /// The state with one access more, if nothing but the number changes: resident, at rest, and far from the limits.
+    /// What one access adds.
     @inline(__always)
-    func addingAccess(borrowing: Bool) -> ExtentState? {
-        let obstacles =
-            Self.phaseMask | Self.busyBit | Self.writingBit | (Self.borrowUnit >> 1) | (1 << 31)
-        return bits & obstacles == 0 ? ExtentState(bits: bits &+ Self.unit(borrowing: borrowing)) : nil
+    static func accessUnit(borrowing: Bool) -> UInt64 { borrowing ? borrowUnit : holdUnit }
+
+    /// Whether an access that was added to this state blindly counts: resident, at rest, and far from the limits.
+    @inline(__always)
+    var admitsAccess: Bool {
+        let nearLimit = Self.borrowUnit >> 1 | 1 << 31
+        return bits & (Self.phaseMask | Self.busyBit | Self.writingBit | nearLimit) == 0
     }
 
-    /// The state with one access less, if nothing but the number changes: others are open, or the queue knows already.
+    /// Whether any access of the kind is open.
     @inline(__always)
-    func removingAccess(borrowing: Bool) -> ExtentState? {
-        let count = borrowing ? Self.borrowMask : Self.holdMask
-        guard bits & count != 0 else { return nil }
-        let rest = bits &- Self.unit(borrowing: borrowing)
-        return rest & (Self.borrowMask | Self.holdMask | Self.queuedBit) != 0 ? ExtentState(bits: rest) : nil
+    func hasAccess(borrowing: Bool) -> Bool { bits & (borrowing ? Self.borrowMask : Self.holdMask) != 0 }
+
+    /// Whether the warm queue should know of the extent and does not: resident, at rest, and nobody accesses it.
+    @inline(__always)
+    var isWarmUnqueued: Bool {
+        bits & (Self.borrowMask | Self.holdMask | Self.phaseMask | Self.busyBit | Self.queuedBit) == 0
     }
 
     /// Whether an optimistic copy that began in `self` and ended in `later` saw one and the same content.

@@ -61,11 +61,11 @@ package final class UsageCounters: Sendable {
     package var ordinaryByteCount: Int { ordinaryCount.load(ordering: .relaxed) }
 
     /// Books bytes that other storage of purgeable values made volatile, or (negative) ceased to hold so.
-    package func addVolatile(_ byteCount: Int) { volatileCount.add(byteCount, ordering: .relaxed) }
+    package func addVolatile(_ byteCount: Int) { volatileCount.wrappingAdd(byteCount, ordering: .relaxed) }
     /// Books bytes that other storage of purgeable values keeps from the kernel for now.
-    package func addPinned(_ byteCount: Int) { pinnedCount.add(byteCount, ordering: .relaxed) }
+    package func addPinned(_ byteCount: Int) { pinnedCount.wrappingAdd(byteCount, ordering: .relaxed) }
     /// Books bytes that the kernel refused to take.
-    package func addOrdinary(_ byteCount: Int) { ordinaryCount.add(byteCount, ordering: .relaxed) }
+    package func addOrdinary(_ byteCount: Int) { ordinaryCount.wrappingAdd(byteCount, ordering: .relaxed) }
 
     func add(_ byteCount: Int, to state: ExtentState) {
         if state.isOrdinary {

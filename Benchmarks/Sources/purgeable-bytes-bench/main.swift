@@ -14,7 +14,7 @@ import Musl
 
 // Purgeable bytes beside memcpy of ordinary memory in the same run; ratios are medians of interleaved rounds.
 //
-//     swift run -c release --package-path Benchmarks/PurgeableBenchmarksBenchmarks
+//     swift run -c release --package-path Benchmarks purgeable-bytes-bench
 //
 // Exits with 1 if a figure is missed.
 

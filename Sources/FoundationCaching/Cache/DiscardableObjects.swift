@@ -12,9 +12,9 @@ import PurgeableMemory
 extension ContentHooks where Value == AnyObject {
     /// How the engine treats objects with discardable content, of Apple's protocol or of the native one.
     ///
-    /// One set of closures for all caches, so that an empty cache pays no allocation for them.
+    /// One set of closures for all caches, so that an empty cache pays nothing for them.
     static let discardableObjects = ContentHooks(
-        isDiscardable: { $0 is any NSDiscardableContent || $0 is any DiscardableContent },
+        isDiscardable: { !ClassTraits.of($0).isDisjoint(with: [.discardable, .nativelyDiscardable]) },
         isDiscarded: { object in
             if let object = object as? any NSDiscardableContent { return object.isContentDiscarded() }
             return (object as? any DiscardableContent)?.isContentDiscarded ?? false

@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#if !canImport(Darwin)
+
+import Foundation
+import PurgeableMemory
+import Synchronization
+
+/// What the cache must know of an object's class: how it is compared as a key, and whether it has content to discard.
+///
+/// Asking the runtime takes its time (114 ns for one conformance, measured), so answers are remembered, by class, in a
+/// small table that all caches share. Classes never go away; a class that gains a conformance from a library loaded
+/// later is seen as it was when a cache first met it.
+struct ClassTraits: OptionSet {
+    let rawValue: UInt64
+
+    /// Foundation's own strings, compared by what they say.
+    static let text = ClassTraits(rawValue: 1 << 0)
+    /// `NSNumber` itself.
+    static let number = ClassTraits(rawValue: 1 << 1)
+    /// Any `NSObject`, those above among them.
+    static let object = ClassTraits(rawValue: 1 << 2)
+    /// `Hashable`, and no `NSObject`.
+    static let hashable = ClassTraits(rawValue: 1 << 3)
+    /// Adopts `NSDiscardableContent`.
+    static let discardable = ClassTraits(rawValue: 1 << 4)
+    /// Adopts `DiscardableContent`.
+    static let nativelyDiscardable = ClassTraits(rawValue: 1 << 5)
+    /// An answer: so that a word of the table is never 0.
+    private static let known = ClassTraits(rawValue: 1 << 6)
+
+    /// The traits of the class of `object`.
+    @inline(__always)
+    static func of(_ object: AnyObject) -> ClassTraits {
+        let type: AnyClass = Swift.type(of: object)
+        let address = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
+        let word = table[index(of: address)].load(ordering: .relaxed)
+        if word >> 8 == address { return ClassTraits(rawValue: word & 0xFF) }
+        return find(object, type, address)
+    }
+
+    @inline(never)
+    private static func find(_ object: AnyObject, _ type: AnyClass, _ address: UInt64) -> ClassTraits {
+        var traits = known
+        if object is NSObject {
+            traits.insert(.object)
+            if type == NSNumber.self { traits.insert(.number) }
+            if object is NSString, isFoundations(type) { traits.insert(.text) }
+        } else if object is any Hashable {
+            traits.insert(.hashable)
+        }
+        if object is any NSDiscardableContent { traits.insert(.discardable) }
+        if object is any DiscardableContent { traits.insert(.nativelyDiscardable) }
+        table[index(of: address)].store(address << 8 | traits.rawValue, ordering: .relaxed)
+        return traits
+    }
+
+    /// Whether a class of strings is Foundation's own, so that nothing in it is overridden by others.
+    private static func isFoundations(_ type: AnyClass) -> Bool {
+        type == NSString.self || type == NSMutableString.self || String(reflecting: type).hasPrefix("Foundation.")
+    }
+
+    // One word a class: its address (48 bits), then its traits. More classes of keys and objects than places are rare,
+    // and then ask the runtime again.
+    private static let size = 256
+    nonisolated(unsafe) private static let table: UnsafeMutablePointer<Atomic<UInt64>> = {
+        // Never freed, never replaced, and read and written atomically.
+        let table = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: size)
+        for index in 0..<size { (table + index).initialize(to: Atomic(0)) }
+        return table
+    }()
+
+    @inline(__always)
+    private static func index(of address: UInt64) -> Int {
+        // Fibonacci hashing: the high bits of a product with 2⁶⁴ divided by the golden ratio.
+        Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) >> 56)
+    }
+}
+
+#endif

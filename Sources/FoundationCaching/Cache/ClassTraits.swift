@@ -33,6 +33,9 @@ struct ClassTraits: OptionSet {
     /// An answer: so that a word of the table is never 0.
     private static let known = ClassTraits(rawValue: 1 << 6)
 
+    /// Whether objects of the class have content to discard.
+    var isDiscardable: Bool { !isDisjoint(with: [.discardable, .nativelyDiscardable]) }
+
     /// The traits of the class of `object`.
     @inline(__always)
     static func of(_ object: AnyObject) -> ClassTraits {

@@ -14,7 +14,7 @@ extension ContentHooks where Value == AnyObject {
     ///
     /// One set of closures for all caches, so that an empty cache pays nothing for them.
     static let discardableObjects = ContentHooks(
-        isDiscardable: { !ClassTraits.of($0).isDisjoint(with: [.discardable, .nativelyDiscardable]) },
+        isDiscardable: { ClassTraits.of($0).isDiscardable },
         isDiscarded: { object in
             if let object = object as? any NSDiscardableContent { return object.isContentDiscarded() }
             return (object as? any DiscardableContent)?.isContentDiscarded ?? false

@@ -1,0 +1,33 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import FoundationCaching
+
+/// What both classes can do, so that one piece of code measures either.
+protocol ObjectCache<KeyType, ObjectType>: AnyObject {
+    associatedtype KeyType: AnyObject
+    associatedtype ObjectType: AnyObject
+    func object(forKey key: KeyType) -> ObjectType?
+    func setObject(_ obj: ObjectType, forKey key: KeyType, cost g: Int)
+    var countLimit: Int { get set }
+}
+
+typealias Theirs = Foundation.NSCache
+typealias Ours = FoundationCaching.NSCache
+
+extension Foundation.NSCache: ObjectCache {}
+extension FoundationCaching.NSCache: ObjectCache {}
+
+/// Nanoseconds for each of `count` pieces of work.
+func nanoseconds(per count: Int, _ work: () -> Void) -> Double {
+    let (seconds, attoseconds) = ContinuousClock().measure(work).components
+    return (Double(seconds) * 1e9 + Double(attoseconds) / 1e9) / Double(count)
+}
+
+extension [Double] {
+    var median: Double { sorted()[count / 2] }
+}

@@ -1,0 +1,117 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import FoundationCaching
+
+/// Time of a hit: rounds of both classes by turns, medians.
+func compareHits() {
+    let count = 100_000
+    let value = NSObject()
+    print("hit, \(count) entries, one thread        Foundation        here     ratio")
+
+    func compare<Key: AnyObject>(_ name: String, stored: [Key], asked: [Key]) {
+        let theirs = Theirs<Key, NSObject>()
+        let ours = Ours<Key, NSObject>()
+        for key in stored {
+            theirs.setObject(value, forKey: key)
+            ours.setObject(value, forKey: key)
+        }
+        var times: (theirs: [Double], ours: [Double]) = ([], [])
+        for _ in 0..<5 {
+            times.theirs.append(time(theirs, asked))
+            times.ours.append(time(ours, asked))
+        }
+        let ratio = zip(times.theirs, times.ours).map { $0 / $1 }.median
+        print(
+            name.padding(toLength: 38, withPad: " ", startingAt: 0),
+            String(format: "%9.0f ns %9.0f ns %8.1f", times.theirs.median, times.ours.median, ratio)
+        )
+    }
+
+    func time<Cache: ObjectCache>(_ cache: Cache, _ keys: [Cache.KeyType]) -> Double {
+        var hits = 0
+        let time = nanoseconds(per: keys.count) {
+            for key in keys where cache.object(forKey: key) != nil { hits += 1 }
+        }
+        precondition(hits == keys.count)
+        return time
+    }
+
+    func strings() -> [NSString] { (0..<count).map { NSString(string: "https://example.com/image/\($0)") } }
+    func numbers() -> [NSNumber] { (0..<count).map { NSNumber(value: $0) } }
+    let (text, number) = (strings(), numbers())
+    compare("NSString, the same objects", stored: text, asked: text)
+    compare("NSString, the same objects, shuffled", stored: text, asked: text.shuffled())
+    compare("NSString, equal objects", stored: text, asked: strings())
+    compare("NSString, one object", stored: text, asked: [NSString](repeating: text[7], count: count))
+    compare("NSNumber, the same objects", stored: number, asked: number)
+    compare("NSNumber, equal objects", stored: number, asked: numbers())
+    let urls = (0..<10_000).map { NSURL(string: "https://example.com/image/\($0)")! }
+    compare("NSURL, the same 10,000 objects", stored: urls, asked: urls)
+}
+
+/// Share of hits on a skewed stream of keys (Zipf, exponent 0.9) with room for a tenth of them.
+func compareHitRatios() {
+    let keys = (0..<20_000).map { NSNumber(value: $0) }
+    var weights: [Double] = []
+    var sum = 0.0
+    for rank in 1...keys.count {
+        sum += 1 / pow(Double(rank), 0.9)
+        weights.append(sum)
+    }
+    let stream = (0..<400_000).map { _ in
+        let point = Double.random(in: 0..<sum)
+        var (low, high) = (0, weights.count - 1)
+        while low < high {
+            let middle = (low + high) / 2
+            if weights[middle] < point { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+    func ratio<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache) -> Double {
+        cache.countLimit = keys.count / 10
+        var hits = 0
+        for key in stream {
+            if cache.object(forKey: keys[key]) != nil {
+                hits += 1
+            } else {
+                cache.setObject(keys[key], forKey: keys[key], cost: 0)
+            }
+        }
+        return Double(hits) / Double(stream.count)
+    }
+    let (theirs, ours) = (ratio(Theirs<NSNumber, NSNumber>()), ratio(Ours<NSNumber, NSNumber>()))
+    print(
+        String(format: "hit ratio, room for a tenth                 %9.3f    %9.3f %8.2f", theirs, ours, ours / theirs)
+    )
+}
+
+/// Insertions whose costs rise, the worst case of an order by cost.
+func compareAscendingCosts() {
+    func seconds<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache, _ keys: [NSNumber]) -> Double {
+        nanoseconds(per: 1) {
+            for (cost, key) in keys.enumerated() { cache.setObject(key, forKey: key, cost: cost) }
+        } / 1e9
+    }
+    let keys = (0..<100_000).map { NSNumber(value: $0) }
+    for count in [5_000, 10_000, 20_000] {
+        let some = Array(keys.prefix(count))
+        let theirs = seconds(Theirs<NSNumber, NSNumber>(), some)
+        let ours = seconds(Ours<NSNumber, NSNumber>(), some)
+        print(
+            String(
+                format: "%6d inserts, ascending costs             %9.3f s  %9.4f s %8.0f",
+                count,
+                theirs,
+                ours,
+                theirs / ours
+            )
+        )
+    }
+    let ours = seconds(Ours<NSNumber, NSNumber>(), keys)
+    print(String(format: "%6d inserts, ascending costs             minutes      %9.4f s", keys.count, ours))
+}

@@ -46,7 +46,6 @@ import Synchronization
 open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     private let engine = ObjectEngine(ordering: .reuse, hooks: .discardableObjects, governor: .shared)
     private let link = Mutex<DelegateLink?>(nil)
-    private let sweeps = SweepSchedule()
 
     /// Makes an empty cache without limits.
     public override init() {}
@@ -75,10 +74,6 @@ open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     ///   - g: what the object costs, in whatever unit ``totalCostLimit`` has, bytes by convention; less than 0 counts
     ///     as 0. An object that costs more than the limit leaves again at once.
     open func setObject(_ obj: ObjectType, forKey key: KeyType, cost g: Int) {
-        if ClassTraits.of(obj).isDiscardable { sweeps.noteDiscardable() }
-        if engine.isFull(for: g), engine.evictsValuesWithDiscardedContent, sweeps.isDue(count: engine.count) {
-            engine.removeDiscarded()
-        }
         guard !engine.setValue(obj, forKey: ObjectKey(object: key), cost: g) else { return }
         // Refused is set and evicted in one: the delegate hears of it, and the content goes.
         link.withLock { $0 }?.tell(obj)

@@ -59,6 +59,10 @@ let package = Package(
                 .enableUpcomingFeature("InternalImportsByDefault"),
             ]
         ),
+        .executableTarget(
+            name: "nscache-bench",
+            dependencies: [.product(name: "FoundationCaching", package: "swift-memory-cache")]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

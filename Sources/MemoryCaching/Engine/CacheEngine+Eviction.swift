@@ -24,9 +24,12 @@ extension CacheEngine {
         let observer = settings.withLock { $0 }.observer
         func tell(of departure: EntryDepartures<Key, Value>.Departure) {
             let isStillHeld =
-                departure.isDiscardable && departure.cause == .replaced
+                departure.cause == .replaced
                 && hooks.map { hooks in
-                    replacement.map { hooks.isIdentical(departure.value, $0) } ?? false
+                    guard let replacement, departure.isDiscardable || !hooks.reportsIdenticalReplacement else {
+                        return false
+                    }
+                    return hooks.isIdentical(departure.value, replacement)
                 } ?? false
             if isStillHeld, !hooks!.reportsIdenticalReplacement { return }
             observer?(departure.key, departure.value, departure.cause)

@@ -163,6 +163,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
                     entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
                 }
                 shard.pointee.hits &+= 1
+                if KeyHash.areIdentical(entry.pointee.key, key) {
+                    let value = entry.pointee.value
+                    unlock(shard)
+                    return value
+                }
                 let (found, value) = (entry.pointee.key, entry.pointee.value)
                 unlock(shard)
                 if found == key { return value }

@@ -39,7 +39,11 @@ struct Budget: ~Copyable {
 
     /// Whether costs add up to more than `limit`; 0 and less are no limit.
     @usableFromInline
-    func exceeds(cost limit: Int) -> Bool { limit > 0 && totalCost > limit }
+    func exceeds(cost limit: Int) -> Bool {
+        // Not by `totalCost`, which saturates at the highest limit there is.
+        limit > 0
+            && (carries.load(ordering: .relaxed) != 0 || cost.load(ordering: .relaxed) > UInt(bitPattern: limit))
+    }
 
     /// Reserves room for one entry, unless that would exceed the limit.
     @inlinable

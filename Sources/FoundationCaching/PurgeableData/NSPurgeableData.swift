@@ -67,16 +67,16 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
         super.init()
     }
 
-    /// Makes empty data with room for `capacity` bytes; `nil` if that is negative.
+    /// Makes empty data with room for `capacity` bytes, a gibibyte at most: it is a hint. `nil` if it is negative.
     public override init?(capacity: Int) {
         guard capacity >= 0 else { return nil }
-        buffer = PurgeableBuffer(byteCount: 0, capacity: capacity)
+        buffer = PurgeableBuffer(byteCount: 0, capacity: Swift.min(capacity, 1 << 30))
         super.init()
     }
 
-    /// Makes data of `length` zero bytes; `nil` if that is negative.
+    /// Makes data of `length` zero bytes; `nil` if that is negative or more than a process can address.
     public override init?(length: Int) {
-        guard length >= 0 else { return nil }
+        guard (0..<1 << 47).contains(length) else { return nil }
         buffer = PurgeableBuffer(byteCount: length, capacity: length)
         super.init()
     }

@@ -86,6 +86,8 @@ import Testing
         #expect(NSPurgeableData(base64Encoded: Data("!".utf8)) == nil)
         #expect(NSPurgeableData(length: -1) == nil)
         #expect(NSPurgeableData(capacity: -1) == nil)
+        #expect(NSPurgeableData(length: .max) == nil)
+        #expect(NSPurgeableData(capacity: .max)?.length == 0)
     }
 
     @Test("Base64, both ways", arguments: [0, 1, 2, 3, 4095, 4097])

@@ -44,7 +44,7 @@ import Synchronization
 // whatever their classes, so one engine, specialised in this module, serves every `NSCache`: a call through the open
 // class's dispatch table would otherwise run unspecialised generic code, at a third of the speed.
 open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
-    private let engine = ObjectEngine(ordering: .reuse, hooks: .discardableObjects, governor: .shared)
+    final let engine = ObjectEngine(ordering: .reuse, hooks: .discardableObjects, governor: .shared)
     private let link = Mutex<DelegateLink?>(nil)
 
     /// Makes an empty cache without limits.

@@ -67,7 +67,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             hooks: .discardableContent(),
             clock: options.clock is ContinuousClock ? nil : options.clock,
             idleLifetime: options.expiresAfterAccess,
-            governor: options.evictsUnderMemoryPressure ? .shared : nil
+            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
         )
         engine.removalObserver = options.removalHandler
         costOfValue = cost

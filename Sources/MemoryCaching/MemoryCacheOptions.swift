@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+public import MemoryPressure
+
 /// How a ``MemoryCache`` is to behave beyond its limits.
 ///
 /// The default is a cache that tells nobody when entries leave, never lets one expire of itself and gives memory back
@@ -55,6 +57,11 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// first, beside all other caches of the process. The default is `true`.
     public var evictsUnderMemoryPressure: Bool
 
+    /// Who says that memory is short, where ``evictsUnderMemoryPressure`` is set. The default listens to the system;
+    /// a monitor of a `ManualPressureSignal` takes its place in tests. Whichever it is, the cache also looks at the
+    /// memory that the process may use before it grows.
+    public var pressureMonitor: MemoryPressureMonitor
+
     /// Options, each with its default.
     public init(
         removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)? = nil,
@@ -67,7 +74,8 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         recomputeCost: (@Sendable (Key, Value, Duration) -> Double)? = nil,
         loadHandler: (@Sendable (CacheLoad<Key>) -> Void)? = nil,
         clock: any Clock<Duration> = ContinuousClock(),
-        evictsUnderMemoryPressure: Bool = true
+        evictsUnderMemoryPressure: Bool = true,
+        pressureMonitor: MemoryPressureMonitor = .shared
     ) {
         self.removalHandler = removalHandler
         self.expiresAfter = expiresAfter
@@ -80,5 +88,6 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         self.loadHandler = loadHandler
         self.clock = clock
         self.evictsUnderMemoryPressure = evictsUnderMemoryPressure
+        self.pressureMonitor = pressureMonitor
     }
 }

@@ -49,6 +49,7 @@ enum Kind: String, CaseIterable {
 
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments == ["overhead"] { return Overhead.run() }
         guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let bytes = Int(arguments[1]), bytes > 0,
             let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]), threads > 0
         else {
@@ -75,13 +76,15 @@ enum Kind: String, CaseIterable {
                 if value.count != bytes || !isPattern(value, key) { wrong += 1 }
             }
         }
+        let governor = MemoryGovernor.shared.statistics
         let limit = budget.limitBytes ?? 0
         let share = limit > 0 ? Int(Double(readable) / Double(limit) * 1000) : 0
         print(
             """
             {"kind": "\(kind.rawValue)", "bytes": \(bytes), "threads": \(threads), "inserted": \(count * bytes), \
             "readable": \(readable), "share": \(Double(share) / 1000), "wrong": \(wrong), \
-            "limit": \(limit), "used": \(budget.usedBytes), \
+            "limit": \(limit), "used": \(budget.usedBytes), "trims": \(governor.trims), \
+            "trimMilliseconds": \(governor.trimNanoseconds / 1_000_000), "trimmed": \(governor.bytesTrimmed), \
             "fillMilliseconds": \(Int(fillTime / .milliseconds(1))), \
             "readMilliseconds": \(Int(readTime / .milliseconds(1)))}
             """

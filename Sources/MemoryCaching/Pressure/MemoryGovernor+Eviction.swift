@@ -59,8 +59,8 @@ extension MemoryGovernor {
         }
     }
 
-    /// Brings usage below the brink: by returning what is free, and where that is not enough by evicting more, twice
-    /// as much each time, whatever it costs.
+    /// Brings usage from the brink half way back to the mark, so that the next step is not there again: by returning
+    /// what is free, and where that is not enough by evicting more, twice as much each time, whatever it costs.
     private func stepBackFromBrink() {
         let isFirst = state.withLock { state in
             defer { state.isAtBrink = true }
@@ -72,8 +72,9 @@ extension MemoryGovernor {
             trimNow()
             guard let reading = gauge.read(now: now(), exact: true) else { return }
             let look = AdmissionLedger.Look(reading)
-            guard look.used > look.brink else { return }
-            let asked = max(look.used - look.brink, look.limit / 64 << min(round, 8))
+            let target = look.mark + (look.brink - look.mark) / 2
+            guard look.used > target else { return }
+            let asked = max(look.used - target, (look.limit / 64) << min(round, 8))
             let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)
             state.withLock { $0.ledger.evicted(freed) }
             if freed == 0 { return }

@@ -74,8 +74,8 @@ private struct ModelProcess {
         if decision.evict > 0 { ledger.evicted(evict(decision.evict), asked: decision.evict) }
         if decision.trims, turn % 50 == 0 || decision.waits { trim() }
         var round = 0
-        while decision.waits, used > look.brink, live > 0, round < 16 {
-            ledger.evicted(evict(max(used - look.brink, limit / 64 << min(round, 8))))
+        while decision.waits, used > look.mark + (look.brink - look.mark) / 2, live > 0, round < 16 {
+            ledger.evicted(evict(max(used - look.brink, (limit / 64) << min(round, 8))))
             trim()
             round += 1
         }

@@ -1,0 +1,95 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryPressure
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// Real caches under pressure: what goes, whose it is, and that nothing comes back too soon.
+@Suite struct PressureCacheTests {
+    let signal = ManualPressureSignal()
+    let options: MemoryCacheOptions<Int, [UInt8]>
+
+    init() { options = MemoryCacheOptions(pressureMonitor: MemoryPressureMonitor(signals: [signal])) }
+
+    func cache(recomputeCost range: ClosedRange<Double>, seed: UInt64) -> MemoryCache<Int, [UInt8]> {
+        let cache = MemoryCache<Int, [UInt8]>(options: options)
+        var random = SplitMix64(seed: seed)
+        for key in 0..<4000 {
+            let value = [UInt8](repeating: 1, count: 1000)
+            cache.setValue(value, forKey: key, cost: 1000, recomputeCost: .random(in: range, using: &random))
+        }
+        return cache
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func twoCachesSettleAtOnePriceAndTheCostlyOneKeepsMore(seed: UInt64) {
+        let costly = cache(recomputeCost: 10...1000, seed: seed)
+        let cheap = cache(recomputeCost: 1...100, seed: seed + 100)
+        #expect(costly.count == 4000 && cheap.count == 4000)
+        signal.send(.warning)
+        signal.send(.critical)
+        #expect(costly.totalCost + cheap.totalCost <= 8_000_000 * 3 / 16 + 1000)
+        #expect(costly.count > 4 * cheap.count, "\(costly.count) to \(cheap.count), seed \(seed)")
+        // Worth is kept to two bits of mantissa (a quarter).
+        let prices = [costly.engine.marginalPrice, cheap.engine.marginalPrice]
+        #expect(prices[0] / prices[1] < 1.6 && prices[1] / prices[0] < 1.6, "\(prices), seed \(seed)")
+    }
+
+    @Test func aWarningTakesAQuarterAndTellsTheHandlerWhy() {
+        let causes = Counter()
+        var options = options
+        options.removalHandler = { _, _, cause in if cause == .memoryPressure { causes.add() } }
+        let cache = MemoryCache<Int, [UInt8]>(options: options)
+        for key in 0..<1000 { cache.setValue([1], forKey: key, cost: 1000) }
+        signal.send(.normal)
+        #expect(cache.count == 1000 && causes.value == 0)
+        signal.send(.warning)
+        #expect(cache.count == 750 && causes.value == 250)
+        #expect(cache.statistics.removals(.memoryPressure) == 250)
+    }
+
+    @Test func withoutCostsAWarningTakesAQuarterOfTheEntries() {
+        let cache = MemoryCache<Int, [UInt8]>(options: options)
+        for key in 0..<1000 { cache[key] = [1] }
+        signal.send(.warning)
+        #expect((740...760).contains(cache.count), "\(cache.count)")
+    }
+
+    @Test func nothingIsRefilledWhileTheWarningLasts() {
+        let cache = MemoryCache<Int, [UInt8]>(options: options)
+        for key in 0..<2000 { cache.setValue([1], forKey: key, cost: 1000) }
+        signal.send(.warning)
+        #expect(cache.totalCost == 1_500_000)
+        for key in 2000..<20_000 {
+            cache.setValue([1], forKey: key, cost: 1000)
+            // A 64th of the ceiling may be on its way in each shard that has a credit.
+            #expect(cache.totalCost <= 1_500_000 * 9 / 8)
+        }
+        #expect(cache[19_999] == [1], "the newest is in")
+        signal.send(.normal)
+        for key in 0..<4000 { cache.setValue([1], forKey: key, cost: 1000) }
+        #expect(cache.totalCost > 3_500_000)
+    }
+
+    @Test func aCacheThatTakesNoPartKeepsAll() {
+        var options = options
+        options.evictsUnderMemoryPressure = false
+        let cache = MemoryCache<Int, [UInt8]>(options: options)
+        for key in 0..<1000 { cache.setValue([1], forKey: key, cost: 1000) }
+        signal.send(.critical)
+        #expect(cache.count == 1000)
+    }
+}
+
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+    func add() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}

@@ -96,33 +96,25 @@ import Testing
 
 /// The sources of a real system: files that the kernel and systemd offer, or that stand for them.
 @Suite struct SystemPressureSignalTests {
-    /// Waits for a signal to call, without sleeping for a fixed time.
-    final class Calls: Sendable {
-        let stream: AsyncStream<Void>
-        private let continuation: AsyncStream<Void>.Continuation
-        init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
-        func call() { continuation.yield() }
-    }
-
-    /// The level once the signal has called with one above normal; nil where that takes 10 s.
-    static func levelAfter(_ signal: SystemPressureSignal, _ action: () throws -> Void) async rethrows
-        -> MemoryPressureLevel?
-    {
-        let calls = Calls()
-        let observation = signal.observe { calls.call() }
+    /// The highest level that the signal has called with until the first above normal was seen; nil where that takes
+    /// 10 s.
+    static func levelAfter(
+        _ signal: SystemPressureSignal,
+        _ action: () throws -> Void
+    ) async rethrows -> MemoryPressureLevel? {
+        let (stream, continuation) = AsyncStream.makeStream(of: MemoryPressureLevel.self)
+        // Read where the news arrives: a level is left again after a second.
+        let observation = signal.observe { continuation.yield(signal.level) }
         defer { observation.cancel() }
         try action()
         return await withTaskGroup(of: MemoryPressureLevel?.self) { group in
-            group.addTask {
-                for await _ in calls.stream where signal.level > .normal { return signal.level }
-                return nil
-            }
+            group.addTask { await stream.first { $0 > .normal } }
             group.addTask {
                 try? await Task.sleep(for: .seconds(10))
                 return nil
             }
             defer { group.cancelAll() }
-            return await group.next(isolation: nil) ?? nil
+            return await group.next() ?? nil
         }
     }
 

@@ -50,6 +50,7 @@ enum Kind: String, CaseIterable {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["overhead"] { return Overhead.run() }
+        if arguments == ["reactions"] { return ReactionTimes.run() }
         guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let bytes = Int(arguments[1]), bytes > 0,
             let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]), threads > 0
         else {

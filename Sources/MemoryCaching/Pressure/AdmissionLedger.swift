@@ -56,10 +56,10 @@ struct AdmissionLedger: Sendable {
     /// of what lies beyond the mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look.
     static func nearGrant(_ limit: Int) -> Int { min(max(limit / 2048, 32 << 10), 1 << 20) }
 
-    /// The bounds of a grant far from the mark: an eighth of half the room shared by all, a 256th by one; 64 MiB at
-    /// most, and 16 KiB at least however many shards ask.
+    /// The bounds of a grant far from the mark: a 2048th of the room, so that 64 shards hold a 32nd of it; an eighth of
+    /// what half the room leaves beside what is outstanding; 64 MiB at most, and 16 KiB at least however many ask.
     static func farGrant(_ look: Look, outstanding: Int) -> Int {
-        min(max(min(look.room / 256, (look.room / 2 - outstanding) / 8), 16 << 10), 64 << 20)
+        min(max(min(look.room / 2048, (look.room / 2 - outstanding) / 8), 16 << 10), 64 << 20)
     }
 
     /// Takes note of a look at usage after `inserted` bytes had been spent since the last one.

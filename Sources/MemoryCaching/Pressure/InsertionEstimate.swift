@@ -23,8 +23,8 @@ struct InsertionEstimate: Sendable {
 
     /// Bytes of real memory that an insertion takes.
     private(set) var bytes = pessimistic
-    /// Bytes of real memory behind each byte of cost that the cache reports; 1 where costs are sizes in bytes or not
-    /// given at all (the cache then reports the estimate itself).
+    /// Bytes of real memory behind each byte of cost that the cache reports, 1 at least; 1 where costs are sizes in
+    /// bytes or not given at all (the cache then reports the estimate itself).
     private(set) var bytesPerCost = 1.0
     private var meanCost = 0.0
     /// Whether growth has ever been large enough to be a measurement rather than a bound.
@@ -54,7 +54,7 @@ struct InsertionEstimate: Sendable {
             }
         }
         bytes = max(bytes, Self.least)
-        bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 0.25), 1e6) : 1
+        bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 1), 1e6) : 1
     }
 
     /// Bounds the estimate by all undisturbed growth since the last measurement, and measures once that is large.

@@ -47,6 +47,9 @@ package final class MemoryGovernor: Sendable {
         let figures: PressureFigures
         var estimate = InsertionEstimate()
         var learnedAt: LearningWindow?
+        /// Insertions of that window so far, and their costs.
+        var insertions = 0
+        var costs = 0
     }
 
     /// Where the window began in which a member learns.
@@ -161,9 +164,9 @@ package final class MemoryGovernor: Sendable {
         spentSinceLook.add(spent, ordering: .relaxed)
         let now = self.now()
         let left = allowance.load(ordering: .relaxed)
-        if left > 1 << 20, now < allowanceEnds.load(ordering: .relaxed) {
-            // A sixteenth of what is left: many shards share an allowance without any of them coming away empty.
-            let grant = min(left / 16, 64 << 20)
+        if left > 4 << 20, now < allowanceEnds.load(ordering: .relaxed) {
+            // A 256th of what is left: many shards share an allowance without any of them coming away empty.
+            let grant = min(left / 256, 64 << 20)
             allowance.subtract(grant, ordering: .relaxed)
             outstanding.add(grant - granted, ordering: .relaxed)
             return grant
@@ -204,28 +207,35 @@ package final class MemoryGovernor: Sendable {
         state.ledger.observe(.init(reading), inserted: inserted)
         state.expected += inserted
         guard var member = state.members[ObjectIdentifier(figures)] else { return }
-        let insertions = figures.insertions.exchange(0, ordering: .relaxed)
-        let costs = figures.costs.exchange(0, ordering: .relaxed)
-        let own = member.estimate.expected(insertions: insertions, costs: costs)
+        defer { state.members[ObjectIdentifier(figures)] = member }
+        member.insertions += figures.insertions.exchange(0, ordering: .relaxed)
+        member.costs += figures.costs.exchange(0, ordering: .relaxed)
+        let own = member.estimate.expected(insertions: member.insertions, costs: member.costs)
         if let before = member.learnedAt, before.correction == reading.correction {
+            // A shard reports when its credit is spent, and what it reports may have grown usage long before. So a
+            // window must be large beside all that is granted and not reported; growth that is large beside both is
+            // news at once.
+            let unreported = max(0, outstanding.load(ordering: .relaxed))
+            let grown = reading.used - before.used
+            guard own >= max(4 << 20, 4 * unreported) || grown >= 2 * (own + unreported) + (4 << 20) else { return }
             // Others inserted meanwhile: this member's part of the growth is its part of what was expected.
             let all = max(state.expected - before.expected, own, 1)
-            let growth = Double(reading.used - before.used) * Double(own) / Double(all)
             member.estimate.learn(
-                insertions: insertions,
-                costs: Double(costs),
-                growth: Int(growth),
+                insertions: member.insertions,
+                costs: Double(member.costs),
+                growth: Int(Double(grown) * Double(own) / Double(all)),
                 isUndisturbed: before.disturbances == state.disturbances
             )
             figures.publish(member.estimate)
         }
+        member.insertions = 0
+        member.costs = 0
         member.learnedAt = .init(
             used: reading.used,
             expected: state.expected,
             disturbances: state.disturbances,
             correction: reading.correction
         )
-        state.members[ObjectIdentifier(figures)] = member
     }
 
     /// Makes every shard of every cache ask before it inserts again.

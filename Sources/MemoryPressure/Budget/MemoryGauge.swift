@@ -24,8 +24,8 @@ package final class MemoryGauge: Sendable {
         package var limit: Int
         /// Bytes used of it; see ``MemoryBudget/usedBytes``.
         package var used: Int
-        /// Counts the readings of inactive_file: bytes used in readings with different numbers are not comparable to
-        /// the last page.
+        /// Counts the readings that found inactive_file changed by more than a mebibyte: bytes used in readings with
+        /// different numbers are not comparable.
         package var correction: Int
 
         package init(limit: Int, used: Int, correction: Int = 0) {
@@ -157,7 +157,8 @@ private final class KeptConstraint {
             if exact || inactiveReadAt.map({ now &- $0 >= age }) ?? true {
                 let name: StaticString = version == .v1 ? "total_inactive_file " : "inactive_file "
                 let latest = statistics?.number(after: name) ?? 0
-                if latest != inactive { correction &+= 1 }
+                // A page more or less is no matter; a megabyte would be taken for growth.
+                if abs(latest - inactive) > 1 << 20 { correction &+= 1 }
                 inactive = latest
                 inactiveReadAt = now
             }

@@ -15,7 +15,11 @@ package import Synchronization
 /// ``levels``, or a cache that holds something) and stopped after the last.
 public final class MemoryPressureMonitor: Sendable {
     /// The monitor of this process's real memory; starts its sources on first use.
-    public static let shared = MemoryPressureMonitor(signals: [SystemPressureSignal()])
+    public static let shared = MemoryPressureMonitor(signals: [SystemPressureSignal(), signalByHand])
+
+    /// Part of ``shared``, and silent unless somebody sends: for the package's own demonstrations, where no cgroup can be
+    /// made and memory does not run short of itself.
+    package static let signalByHand = ManualPressureSignal()
 
     private struct State {
         var observers: [Int: @Sendable (MemoryPressureLevel) -> Void] = [:]

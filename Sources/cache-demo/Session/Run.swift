@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Foundation
+import MemoryPressure
 
 /// Drives one run: starts its child in a cgroup, brings the neighbour in and out, and writes down what happens.
 struct Run {
@@ -28,6 +29,7 @@ struct Run {
         let neighbour = NeighbourVisit(group: order.group, byteCount: neighbourBytes, ramp: Self.neighbourRamp)
         let watchdog = Watchdog(after: order.seconds + Self.patience, on: child)
         var start: ContinuousClock.Instant?
+        var level = MemoryPressureLevel.normal
         func now() -> Double { start.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0 }
 
         for await line in child.lines {
@@ -41,7 +43,10 @@ struct Run {
                     order.requests.map { Double(sample.requests) / Double($0) } ?? 0
                 )
                 try neighbour.follow(progress: progress, stay: Self.neighbourStay, at: now())
-                if order.pressureByHand { child.send(line: neighbour.level.name) }
+                if order.pressureByHand, neighbour.level != level {
+                    level = neighbour.level
+                    child.send(line: level.name)
+                }
                 record.neighbour = neighbour.stay(at: now())
                 record.seconds = now()
                 display.show(record)

@@ -35,7 +35,7 @@ func emit(_ text: String, to file: CInt) {
     while !bytes.isEmpty {
         let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
         if count < 0 && errno == EINTR { continue }
-        if count < 0 && errno == EPIPE { raise(SIGTERM) }
+        if count < 0 && errno == EPIPE { kill(getpid(), SIGTERM) }
         guard count > 0 else { return }
         bytes = bytes.dropFirst(count)
     }

@@ -80,7 +80,7 @@ struct LiveFrame {
 
     private var cached: StyledLine {
         line("cached").adding("\(ByteCount(sample.cachedBytes))", .bold)
-            .adding(" in \(sample.entries.grouped) thumbnails", .dim)
+            .adding(" of \(sample.entries.grouped) thumbnails known", .dim)
             .adding("   purgeable ", .dim).adding("\(ByteCount(sample.purgeableBytes))")
             .adding("   resident ", .dim).adding("\(ByteCount(sample.residentBytes))")
     }

@@ -37,12 +37,18 @@ final class DictionaryFetcher: ThumbnailFetcher {
 
 /// A control: the NSCache that Foundation has on Linux, used as Item 50 says.
 ///
-/// It tells neither how many entries nor how many bytes it holds; both are counted here, as stored.
+/// It tells neither how many entries nor how many bytes it holds. It has no limit here and evicts nothing, so what was
+/// stored is what it holds.
 final class FoundationCacheFetcher: ThumbnailFetcher {
+    private struct Stored {
+        var urls: Set<URL> = []
+        var bytes = 0
+    }
+
     private let downloader: Downloader
     // Foundation's class is documented as safe for threads, but not declared Sendable.
     private nonisolated(unsafe) let cache = Foundation.NSCache<NSURL, NSData>()
-    private let stored = Mutex(CacheContents())
+    private let stored = Mutex(Stored())
 
     init(downloader: Downloader) { self.downloader = downloader }
 
@@ -53,13 +59,10 @@ final class FoundationCacheFetcher: ThumbnailFetcher {
         }
         let data = try await downloader.data(from: url)
         cache.setObject(data as NSData, forKey: url as NSURL, cost: data.count)
-        stored.withLock {
-            $0.entries += 1
-            $0.bytes += data.count
-        }
+        stored.withLock { if $0.urls.insert(url).inserted { $0.bytes += data.count } }
         data.withUnsafeBytes(use)
         return .origin
     }
 
-    var contents: CacheContents { stored.withLock { $0 } }
+    var contents: CacheContents { stored.withLock { CacheContents(entries: $0.urls.count, bytes: $0.bytes) } }
 }

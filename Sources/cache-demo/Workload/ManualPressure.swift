@@ -7,17 +7,13 @@
 import Glibc
 import MemoryPressure
 
-/// Where this run hears of memory pressure: from the kernel, or, where no cgroup could be made, from the parent.
+/// Where this run hears of memory pressure: from the system, and, where no cgroup could be made, from the parent too.
 final class ManualPressure: Sendable {
-    /// What the caches of this run listen to.
-    let monitor: MemoryPressureMonitor
+    /// What the caches of this process listen to.
+    let monitor = MemoryPressureMonitor.shared
     private let signal: ManualPressureSignal?
 
-    init(inForce: Bool) {
-        let signal = inForce ? ManualPressureSignal() : nil
-        self.signal = signal
-        monitor = signal.map { MemoryPressureMonitor(signals: [$0]) } ?? .shared
-    }
+    init(inForce: Bool) { signal = inForce ? MemoryPressureMonitor.signalByHand : nil }
 
     /// Reads the parent's lines, "normal", "warning" or "critical", for as long as there is a parent.
     ///

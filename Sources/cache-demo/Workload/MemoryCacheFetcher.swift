@@ -43,6 +43,7 @@ extension CacheContents {
     init(_ statistics: CacheStatistics) {
         entries = statistics.count
         bytes = statistics.totalCost
+        isPurgeable = true
         evictions = [
             "limit": statistics.removals(.countLimit) + statistics.removals(.costLimit),
             "expired": statistics.removals(.expired),

@@ -18,10 +18,12 @@ struct Sample: Codable, Sendable, Equatable {
     var failures = 0
     /// Values whose bytes were not those that the origin painted.
     var wrong = 0
-    /// Entries and bytes that the cache holds.
+    /// Entries that the cache knows of, and their bytes. It learns of bytes that the kernel took when it looks at them.
     var entries = 0
+    var indexedBytes = 0
+    /// Of these, bytes that are in memory.
     var cachedBytes = 0
-    /// Of these, bytes that the kernel may take back without asking.
+    /// Bytes that the kernel may take back without asking, by the kernel's own count.
     var purgeableBytes = 0
     /// Resident memory of the run's process, in bytes.
     var residentBytes = 0

@@ -7,6 +7,7 @@
 import Foundation
 import Glibc
 import MemoryPressure
+import PurgeableMemory
 import Synchronization
 
 /// Tells the parent ten times a second how the run stands, from a thread of its own: the workers keep Swift's pool busy.
@@ -47,13 +48,20 @@ final class Sampler: Sendable {
         sample.time = (ContinuousClock.now - start.withLock { $0 }) / .seconds(1)
         let contents = fetcher.contents
         sample.entries = contents.entries
-        sample.cachedBytes = contents.bytes
+        sample.indexedBytes = contents.bytes
         sample.purgeableBytes = Self.purgeableBytes
+        sample.cachedBytes = contents.isPurgeable ? min(contents.bytes, Self.presentBytes(sample)) : contents.bytes
         sample.evictions = contents.evictions
         sample.residentBytes = Self.residentBytes
         sample.level = pressure.monitor.level.name
         // One write a line, below PIPE_BUF (pipe(7)): lines of two threads never mix.
         emit(ChildReport.sample(sample).line + "\n", to: 1)
+    }
+
+    /// Bytes of purgeable values that are in memory: what the kernel may still take, and what it may not for now.
+    private static func presentBytes(_ sample: Sample) -> Int {
+        let usage = PurgeableMemoryUsage.current()
+        return sample.purgeableBytes + usage.pinnedBytes + usage.ordinaryBytes
     }
 
     /// What the kernel may take back of this process without asking, by the kernel's own count (proc(5), smaps_rollup:

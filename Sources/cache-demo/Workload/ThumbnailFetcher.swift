@@ -31,6 +31,8 @@ enum Source: Sendable {
 struct CacheContents: Sendable {
     var entries = 0
     var bytes = 0
+    /// Whether the kernel may take bytes of it unasked.
+    var isPurgeable = false
     /// Entries that left, by cause, without those that were replaced.
     var evictions: [String: Int] = [:]
 }

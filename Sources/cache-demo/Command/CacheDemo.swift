@@ -32,7 +32,7 @@ enum CacheDemo {
         do {
             let success = try await Session(options).run()
             LiveThings.shared.removeAll()
-            exit(success ? 0 : 1)
+            Interruption.leave(success ? 0 : 1)
         } catch let error as BadInput {
             fail(error)
         } catch {
@@ -42,7 +42,8 @@ enum CacheDemo {
 
     private static func fail(_ error: BadInput) -> Never {
         LiveThings.shared.removeAll()
-        FileHandle.standardError.write(Data("cache-demo: \(error)\n".utf8))
-        exit(error.exitCode)
+        // Standing in the way of an interruption is not worth a word.
+        if !Interruption.isUnderWay { FileHandle.standardError.write(Data("cache-demo: \(error)\n".utf8)) }
+        Interruption.leave(error.exitCode)
     }
 }

@@ -109,22 +109,19 @@ struct Chart {
         drawEnds(panel, in: &drawing)
     }
 
-    /// Crosses where a run was killed, each with the moment beside it, one below the other.
+    /// Crosses where a run was killed, each with the moment above it; those to the left have their words to the left.
     private func drawEnds(_ panel: Panel, in drawing: inout Drawing) {
         let ended = records.filter { $0.fate != .survived && !$0.samples.isEmpty }.sorted { $0.seconds < $1.seconds }
-        let leftmost = panel.x(ended.first?.seconds ?? 0)
-        let y = ended.map { panel.y(Double(Self.memory($0.last))) }.max() ?? panel.top
         for (index, record) in ended.enumerated() {
-            let (x, end) = (panel.x(record.seconds), panel.y(Double(Self.memory(record.last))))
-            drawing.cross(x, end, class: record.contender.rawValue)
-            let words =
-                "\(record.contender.title) \(record.fate == .killed ? "killed" : "ended") after \(record.seconds.tenths) s"
-            let row = y + 34 + 20 * Double(index)
+            let (x, y) = (panel.x(record.seconds), panel.y(Double(Self.memory(record.last))))
+            drawing.cross(x, y, class: record.contender.rawValue)
+            let words = "\(record.fate == .killed ? "killed" : "ended") after \(record.seconds.tenths) s"
+            let isLast = index == ended.count - 1
             drawing.text(
                 words,
-                min(leftmost + 14, panel.right - 240),
-                row,
-                class: "name small \(record.contender.rawValue)"
+                x + (isLast ? -8 : 8),
+                y - 14,
+                class: "name small \(record.contender.rawValue)\(isLast ? "" : " right")"
             )
         }
     }

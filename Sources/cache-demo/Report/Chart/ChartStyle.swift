@@ -46,9 +46,9 @@ enum ChartStyle {
         .stay{fill:#d29922;fill-opacity:.14}.stayText{fill:#d29922}
         .memoryCache{stroke:#4493f8}.purgeableCache{stroke:#ab7df8}
         .dictionary{stroke:#f0883e}.foundationCache{stroke:#ff7b72}
-        .fill.memoryCache{fill:#4493f8}.fill.purgeableCache{fill:#ab7df8}
-        .name.memoryCache{fill:#4493f8}.name.purgeableCache{fill:#ab7df8}
-        .name.dictionary{fill:#f0883e}.name.foundationCache{fill:#ff7b72}
+        .fill.memoryCache{fill:#4493f8;stroke:none}.fill.purgeableCache{fill:#ab7df8;stroke:none}
+        .name.memoryCache{fill:#4493f8;stroke:none}.name.purgeableCache{fill:#ab7df8;stroke:none}
+        .name.dictionary{fill:#f0883e;stroke:none}.name.foundationCache{fill:#ff7b72;stroke:none}
         .end circle{fill:#0d1117}
         .normal{fill:#3fb950;fill-opacity:.25}.warning{fill:#d29922}.critical{fill:#f85149}
         }

@@ -270,4 +270,26 @@ struct LoadingTests {
         // A caller that cannot be told of the failure is not bound by it.
         #expect(await cache.value(forKey: "a") { 7 } == 7)
     }
+
+    @Test("A ticket admits a result only where the entry is as the load left it, and nobody has revoked it")
+    func ticket() {
+        let clock = ManualClock()
+        let engine = CacheEngine<String, Int>(clock: clock)
+        #expect(engine.setValue(1, forKey: "a", ticket: LoadTicket()))
+        // Set beside the load, which had missed: the newer value stays.
+        #expect(!engine.setValue(2, forKey: "a", ticket: LoadTicket()))
+        #expect(engine.value(forKey: "a") == 1)
+
+        engine.setValue(3, forKey: "b", expiresAfter: .seconds(10))
+        let deadline = engine.lastDeadline(forKey: "b")
+        #expect(engine.setValue(4, forKey: "b", expiresAfter: .seconds(20), ticket: LoadTicket(replacing: deadline)))
+        #expect(!engine.setValue(5, forKey: "b", expiresAfter: .seconds(20), ticket: LoadTicket(replacing: deadline)))
+        #expect(engine.value(forKey: "b") == 4)
+
+        let revoked = LoadTicket()
+        revoked.revoke()
+        #expect(!engine.setValue(6, forKey: "c", ticket: revoked))
+        #expect(!engine.contains("c"))
+        #expect(engine.count == 2)
+    }
 }

@@ -76,9 +76,10 @@ let package = Package(
         .target(name: "CacheSimulation", dependencies: ["MemoryCaching"], swiftSettings: settings),
 
         // Tests: one target per library, the concurrency stress apart so that ThreadSanitizer can run it alone.
+        .target(name: "_CSanitizerSupport", path: "Tests/_CSanitizerSupport"),
         .target(
             name: "_CacheTestSupport",
-            dependencies: ["MemoryCaching", "CMemoryShims"],
+            dependencies: ["MemoryCaching", "CMemoryShims", "_CSanitizerSupport"],
             path: "Tests/_CacheTestSupport",
             swiftSettings: settings
         ),

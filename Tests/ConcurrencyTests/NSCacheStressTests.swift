@@ -15,7 +15,7 @@ import protocol FoundationCaching.NSCacheDelegate
 
 @Suite struct NSCacheStressTests {
     /// Counts what it is told, and looks at the cache while it is.
-    final class Counter: NSObject, NSCacheDelegate, Sendable {
+    final class Counter: NSObject, NSCacheDelegate {
         let told = Atomic<Int>(0)
         func cache(_ cache: NSCache<AnyObject, AnyObject>, willEvictObject obj: Any) {
             told.add(1, ordering: .relaxed)

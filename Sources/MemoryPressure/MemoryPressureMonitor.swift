@@ -42,6 +42,11 @@ public final class MemoryPressureMonitor: Sendable {
     /// How short memory is now, as each signal knows it at this moment. Starts nothing.
     public var level: MemoryPressureLevel { signals.map(\.level).max() ?? .normal }
 
+    /// The level without what the system's signal concludes from usage; see ``SystemPressureSignal/eventLevel``.
+    package var levelBesideUsage: MemoryPressureLevel {
+        signals.map { ($0 as? SystemPressureSignal)?.eventLevel ?? $0.level }.max() ?? .normal
+    }
+
     /// The level now, and then each change of it, for every iterator of its own.
     ///
     /// An iterator that is slow finds the newest level, not all it has missed, and never the same one twice in a row.

@@ -46,6 +46,17 @@ import Testing
         #expect(hysteresis.level == .normal)
     }
 
+    @Test func withoutUsageALevelIsLeftWhenItsHoldIsOver() {
+        var hysteresis = PressureHysteresis()
+        hysteresis.report(.critical, at: 0, holdFor: 4 * second)
+        hysteresis.expire(at: 4 * second - 1)
+        #expect(hysteresis.level == .critical)
+        hysteresis.expire(at: 4 * second)
+        #expect(hysteresis.level == .warning)
+        hysteresis.expire(at: 5 * second)
+        #expect(hysteresis.level == .normal)
+    }
+
     @Test func aLesserEventDoesNotLowerALevel() {
         var hysteresis = PressureHysteresis()
         hysteresis.report(.critical, at: 0, holdFor: second)

@@ -21,7 +21,10 @@ extension MemoryGovernor: PressureThreadClient {
                     != ForkGeneration.current
                 PressureThread.shared.attach(self)
                 if isNewProcess || state.withLock({ $0.observation == nil }) {
-                    let observation = monitor.observe { [weak self] level in self?.react(to: level) }
+                    let observation = monitor.observe { [weak self] _ in
+                        // Usage is the governor's own business, and its own doing.
+                        if let self { self.react(to: self.monitor.levelBesideUsage) }
+                    }
                     let old = state.withLock { state in
                         defer { state.observation = observation }
                         return state.observation

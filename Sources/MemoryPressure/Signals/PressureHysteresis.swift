@@ -44,6 +44,14 @@ package struct PressureHysteresis: Sendable {
         }
     }
 
+    /// Leaves a level when its hold is over, one step a time, whatever usage is.
+    package mutating func expire(at now: UInt64) {
+        guard level > .normal, now &- heldSince >= hold else { return }
+        level = MemoryPressureLevel(rawValue: level.rawValue - 1) ?? .normal
+        heldSince = now
+        hold = Self.step
+    }
+
     /// 15/16 of the limit is a warning, 31/32 critical; each is left a 32nd lower. Insertions keep usage at 7/8 and a
     /// little (see `MemoryGauge`), so a cache that fills what it may does not raise a level by itself.
     private static func level(used: Int, limit: Int, from level: MemoryPressureLevel) -> MemoryPressureLevel {

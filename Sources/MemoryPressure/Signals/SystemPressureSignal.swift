@@ -24,6 +24,8 @@ public final class SystemPressureSignal: MemoryPressureSignal {
         var isOff = false
         var reopensAt: UInt64?
         var hysteresis = PressureHysteresis()
+        /// The same without usage and without hints: what the kernel or systemd said in so many words.
+        var events = PressureHysteresis()
         var generation = 0
     }
 
@@ -51,6 +53,10 @@ public final class SystemPressureSignal: MemoryPressureSignal {
             return hysteresis.level
         }
     }
+
+    /// The level by events that speak for themselves, for whoever minds usage by himself: a cache that passes a mark
+    /// while it fills must not take that for pressure from elsewhere and throw most of itself away.
+    package var eventLevel: MemoryPressureLevel { state.withLock { $0.events.level } }
 
     /// What is watched at the moment, for people.
     package var sourceNames: [String] { state.withLock { $0.sources.map(\.name) } }
@@ -93,6 +99,7 @@ public final class SystemPressureSignal: MemoryPressureSignal {
         state.isOpen = false
         state.isOff = false
         state.hysteresis = PressureHysteresis()
+        state.events = PressureHysteresis()
     }
 }
 
@@ -127,12 +134,14 @@ extension SystemPressureSignal: PressureThreadClient {
                 state.reopensAt = now &+ 1_000_000_000
             }
             let before = state.hysteresis.level
+            let eventsBefore = state.events.level
             var isReported = false
             for (latest, hold) in news {
                 switch latest {
                 case .nothing, .gone: continue
                 case .level(let level):
                     state.hysteresis.report(level, at: now, holdFor: hold)
+                    state.events.report(level, at: now, holdFor: hold)
                     isReported = true
                 case .hint(let level):
                     // A 64th beyond the mark is the inserting threads' own play.
@@ -142,7 +151,8 @@ extension SystemPressureSignal: PressureThreadClient {
                 }
             }
             if let reading { state.hysteresis.sample(used: reading.used, limit: reading.limit, at: now) }
-            let isNews = isReported || state.hysteresis.level != before
+            state.events.expire(at: now)
+            let isNews = isReported || state.hysteresis.level != before || state.events.level != eventsBefore
             return (isNews ? Array(state.observers.values) : [], nextTurn(state, reading, now))
         }
         for changed in observers { changed() }
@@ -152,7 +162,7 @@ extension SystemPressureSignal: PressureThreadClient {
     /// While a level lasts, usage is looked at ten times a second; without any source of events, as often as a burst of
     /// 3 GB/s from here to the warning would ask for, 10 ms to 1 s.
     private func nextTurn(_ state: State, _ reading: MemoryGauge.Reading?, _ now: UInt64) -> UInt64? {
-        if state.hysteresis.level > .normal { return now &+ 100_000_000 }
+        if max(state.hysteresis.level, state.events.level) > .normal { return now &+ 100_000_000 }
         if let reopensAt = state.reopensAt { return reopensAt }
         guard state.sources.isEmpty else { return nil }
         guard let reading else { return now &+ 1_000_000_000 }

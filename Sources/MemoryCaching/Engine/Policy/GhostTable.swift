@@ -128,7 +128,9 @@ struct GhostTable {
         let newNow = stamp(inflation)
         for index in 0..<Int(setMask + 1) * 8 where ghosts[index] != 0 {
             let age = (now &- (ghosts[index] &>> 18)) & Self.stampMask
-            let newAge = UInt32(Swift.min(Double(age) * ratio, Double(Self.stampMask)))
+            // No number where both units are 0 or beyond all measure: then as old as can be.
+            let scaled = Double(age) * ratio
+            let newAge = scaled < Double(Self.stampMask) ? UInt32(scaled) : Self.stampMask
             ghosts[index] = ghosts[index] & 0x3_FFFF | (newNow &- newAge) &<< 18
         }
     }

@@ -19,10 +19,10 @@ final class WatchedFile: PressureSource {
     let name: String
     let polled: PolledDescriptor
     let hold: UInt64 = 4_000_000_000
-    private let level: MemoryPressureLevel
+    private let news: PressureNews
     private let hasContent: Bool
 
-    init?(_ watch: PressureWatch, _ files: SystemFiles, level: MemoryPressureLevel = .warning) {
+    init?(_ watch: PressureWatch, _ files: SystemFiles, news: PressureNews = .level(.warning)) {
         let path = files.root + watch.path
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -44,13 +44,13 @@ final class WatchedFile: PressureSource {
         hasContent = status.st_mode & S_IFMT != S_IFREG
         name = watch.path
         polled = PolledDescriptor(descriptor: descriptor, events: hasContent ? cms_POLLIN : cms_POLLPRI)
-        self.level = level
+        self.news = news
     }
 
     deinit { close(polled.descriptor) }
 
-    func take(_ news: PolledDescriptor) -> PressureNews {
-        if hasContent, news.events & cms_POLLIN != 0 {
+    func take(_ polled: PolledDescriptor) -> PressureNews {
+        if hasContent, polled.events & cms_POLLIN != 0 {
             // What is written does not matter, only that something is.
             var isPressure = false
             var buffer = [UInt8](repeating: 0, count: 512)
@@ -60,11 +60,11 @@ final class WatchedFile: PressureSource {
                 if count == 0, !isPressure { return .gone }
                 if count < buffer.count { break }
             }
-            return isPressure ? .level(level) : .nothing
+            return isPressure ? news : .nothing
         }
         // The kernel says POLLERR when the cgroup has been removed.
-        if news.events & (cms_POLLERR | cms_POLLHUP | cms_POLLNVAL) != 0 { return .gone }
-        return news.events & cms_POLLPRI != 0 ? .level(level) : .nothing
+        if polled.events & (cms_POLLERR | cms_POLLHUP | cms_POLLNVAL) != 0 { return .gone }
+        return polled.events & cms_POLLPRI != 0 ? news : .nothing
     }
 }
 

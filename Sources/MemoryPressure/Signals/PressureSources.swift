@@ -57,14 +57,18 @@ enum PressureSources {
     }
 
     /// The cgroup's own pressure, or the machine's.
+    ///
+    /// The machine's is a hint, no more: tasks stall in whichever cgroup is at its own limit, and a cache that has room
+    /// would be emptied for a neighbour whom that does not help.
     private static func stallTriggers(_ memberships: [CgroupMembership], _ files: SystemFiles) -> [any PressureSource] {
         let own = memberships.filter { $0.version == .v2 }.compactMap(\.directories.first)
-        for path in own.map({ $0 + "/memory.pressure" }) + ["/proc/pressure/memory"] {
+        let machine = "/proc/pressure/memory"
+        for path in own.map({ $0 + "/memory.pressure" }) + [machine] {
             let sources = triggers.compactMap { trigger in
                 WatchedFile(
                     PressureWatch(path: path, greeting: Array(trigger.text.utf8)),
                     files,
-                    level: trigger.level
+                    news: path == machine ? .hint(trigger.level) : .level(trigger.level)
                 )
             }
             if !sources.isEmpty { return sources }

@@ -86,6 +86,7 @@ enum PressureSources {
         case .v2:
             return MemoryEventsFile(directory, files).map { [$0] } ?? []
         case .v1:
+            // A group without a limit has nothing to say of its own: it hears what its children meet at theirs.
             guard let limit = files.text(directory + "/memory.limit_in_bytes")?.byteCount else { return [] }
             // Beyond the mark, where insertions stand still; then where levels begin (see PressureHysteresis).
             let thresholds = [limit - limit * 7 / 64, limit - limit / 16, limit - limit / 32].map { bytes in
@@ -98,9 +99,10 @@ enum PressureSources {
                     news: .hint(.warning)
                 )
             }
-            // "low" comes with any reclaim, of page cache too.
+            // "low" comes with any reclaim, of page cache too; all of them with that in groups below this one, which
+            // may be at limits of their own while this one has room.
             let levels: [(String, PressureNews)] = [
-                ("low", .hint(.warning)), ("medium", .level(.warning)), ("critical", .level(.critical)),
+                ("low", .hint(.warning)), ("medium", .hint(.warning)), ("critical", .hint(.critical)),
             ]
             let pressure = levels.map { name, news in
                 EventDescriptor(

@@ -31,12 +31,13 @@ import _CacheTestSupport
     @Test(arguments: [1, 2, 3] as [UInt64])
     func twoCachesSettleAtOnePriceAndTheCostlyOneKeepsMore(seed: UInt64) {
         let costly = cache(recomputeCost: 10...1000, seed: seed)
-        let cheap = cache(recomputeCost: 1...100, seed: seed + 100)
+        // The ranges overlap at their upper ends: where all that the cheap one holds is worth less, it sells out.
+        let cheap = cache(recomputeCost: 8...800, seed: seed + 100)
         #expect(costly.count == 4000 && cheap.count == 4000)
         signal.send(.warning)
         signal.send(.critical)
         #expect(costly.totalCost + cheap.totalCost <= 8_000_000 * 3 / 16 + 1000)
-        #expect(costly.count > 4 * cheap.count, "\(costly.count) to \(cheap.count), seed \(seed)")
+        #expect(cheap.count > 0 && costly.count > 2 * cheap.count, "\(costly.count) to \(cheap.count), seed \(seed)")
         // Worth is kept to two bits of mantissa (a quarter).
         let prices = [costly.engine.marginalPrice, cheap.engine.marginalPrice]
         #expect(prices[0] / prices[1] < 1.6 && prices[1] / prices[0] < 1.6, "\(prices), seed \(seed)")

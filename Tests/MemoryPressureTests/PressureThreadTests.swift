@@ -82,8 +82,13 @@ import Testing
     /// A child of fork has no such thread and knows it; it can have its own.
     @Test func aChildOfForkStartsAfresh() async {
         await #expect(processExitsWith: .success) {
-            let client = Client {}
+            let turned = CompletionCounter()
+            let client = Client { turned.advance() }
             PressureThread.shared.attach(client)
+            turned.wait(past: 0, nanoseconds: 10_000_000_000)
+            // The thread is to be in poll(2) when its process is copied: one that holds a lock of the Swift runtime
+            // leaves it locked for ever in the child, whatever that does. Nothing tells when it has got there.
+            usleep(100_000)
             let generation = ForkGeneration.current
             let child = forkForTests()
             if child == 0 {

@@ -10,10 +10,11 @@ internal import Synchronization
 
 /// One shard: a lock and what it guards.
 struct PurgeableShard: ~Copyable {
-    let lock = Mutex<Void>(())
-    let hint = TableHint()
-    /// Guarded by ``lock``.
+    /// Guarded by ``lock``. Stands first, because ThreadSanitizer books a change of it under the shard's own address,
+    /// where a lock word would seem to be changed by whoever holds it.
     var state = State()
+    let hint = TableHint()
+    let lock = Mutex<Void>(())
 
     struct State: ~Copyable {
         var index = PurgeableIndex()

@@ -61,7 +61,10 @@ enum PressureSources {
     /// The machine's is a hint, no more: tasks stall in whichever cgroup is at its own limit, and a cache that has room
     /// would be emptied for a neighbour whom that does not help.
     private static func stallTriggers(_ memberships: [CgroupMembership], _ files: SystemFiles) -> [any PressureSource] {
+        // The root of a version 2 hierarchy (also of one that stands beside version 1 and governs no memory) has a
+        // memory.pressure too, but no memory.current: that is the machine's once more.
         let own = memberships.filter { $0.version == .v2 }.compactMap(\.directories.first)
+            .filter { files.text($0 + "/memory.current") != nil }
         let machine = "/proc/pressure/memory"
         for path in own.map({ $0 + "/memory.pressure" }) + [machine] {
             let sources = triggers.compactMap { trigger in

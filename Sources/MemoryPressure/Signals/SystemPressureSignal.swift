@@ -61,8 +61,8 @@ public final class SystemPressureSignal: MemoryPressureSignal {
     /// What is watched at the moment, for people.
     package var sourceNames: [String] { state.withLock { $0.sources.map(\.name) } }
 
-    /// Calls `changed` on the one thread of ``PressureThread`` when there is news; opens the sources for the first
-    /// observer and closes them after the last.
+    /// Calls `changed` on the one thread of the process that waits for news, when there is any; opens the sources for
+    /// the first observer and closes them after the last.
     public func observe(_ changed: @escaping @Sendable () -> Void) -> MemoryPressureObservation {
         let token = state.withLock { state in
             state.nextToken += 1

@@ -135,6 +135,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Stores `value`, evicting others of the least worth where the limits ask for it.
     ///
     /// - Parameters:
+    ///   - value: the value.
+    ///   - key: its key.
     ///   - cost: what it takes of `totalCostLimit`, in bytes by convention. Negative costs count as 0.
     ///   - recomputeCost: what it took to make the value, in any unit that is the same for the whole cache; nil,
     ///     negative or not a number where unknown.

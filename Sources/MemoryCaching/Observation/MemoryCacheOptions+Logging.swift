@@ -16,7 +16,9 @@ extension MemoryCacheOptions {
     ///
     /// Keys appear in the metadata at `trace` only: they may be many, long or private.
     ///
-    /// - Parameter name: the cache's name, as metadata `cache`.
+    /// - Parameters:
+    ///   - logger: where to.
+    ///   - name: the cache's name, as metadata `cache`.
     public mutating func logLoads(to logger: Logger, cache name: String) {
         var logger = logger
         logger[metadataKey: "cache"] = "\(name)"

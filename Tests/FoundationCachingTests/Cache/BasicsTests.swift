@@ -169,9 +169,9 @@ import Testing
         let elapsed = ContinuousClock().measure {
             for key in keys { cache.setObject(value, forKey: key) }
         }
-        // A debug build on a busy machine takes seconds; one chain of all keys would take many minutes.
-        #expect(elapsed < .seconds(30))
-        #expect(wasUnderPressure(cache) || keys.allSatisfy { cache.object(forKey: $0) != nil })
+        // A debug build takes less than a second; one chain of all keys would take many minutes.
+        #expect(elapsed < .seconds(5))
+        #expect(keys.allSatisfy { cache.object(forKey: $0) != nil })
         #expect(cache.object(forKey: Token(5)) == nil)
     }
 
@@ -179,15 +179,7 @@ import Testing
     func unlimited() {
         let cache = NSCache<NSNumber, Tile>()
         for number in 0..<100_000 { cache.setObject(Tile(), forKey: NSNumber(value: number), cost: 10) }
-        let all = (0..<100_000).allSatisfy { cache.object(forKey: NSNumber(value: $0))?.isDiscarded == false }
-        #expect(all || wasUnderPressure(cache))
-    }
-
-    /// Whether the machine was so short of memory that the cache had to give something back: then what tests without
-    /// limits expect is not what should be.
-    private func wasUnderPressure<Key, Object>(_ cache: NSCache<Key, Object>) -> Bool {
-        let statistics = cache.engine.statistics
-        return statistics.removals(.memoryPressure) > 0 || statistics.bytesAskedUnderPressure > 0
+        #expect((0..<100_000).allSatisfy { cache.object(forKey: NSNumber(value: $0))?.isDiscarded == false })
     }
 
     @Test("A cache may be subclassed, and its members overridden")

@@ -177,6 +177,37 @@ struct LoadingBulkTests {
         #expect(cache.count == 0)
     }
 
+    @Test("A key that turns up before the load begins does not keep the load from being cancelled")
+    func cancellationBesideALateHit() async {
+        let cache = MemoryCache<Int, Int>()
+        let cancellations = Counter()
+        let gate = Gate()
+        let many = Task {
+            // Key 1 is missed, and then set while the second key is looked up.
+            let keys = [1, 2].lazy.map { key in
+                if key == 2 { cache[1] = 10 }
+                return key
+            }
+            return try await cache.values(forKeys: keys) { missing async throws -> [Int: Int] in
+                #expect(missing == [2])
+                await withTaskCancellationHandler {
+                    await gate.pass()
+                } onCancel: {
+                    cancellations.increment()
+                    gate.open()
+                }
+                return [2: 20]
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 2) == 1 }
+        many.cancel()
+        await #expect(throws: CancellationError.self) { try await many.value }
+        #expect(cancellations.value == 1)
+        gate.open()
+        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+        #expect(cache[1] == 10 && cache[2] == nil)
+    }
+
     @Test("A bulk load that asks for one of its own keys is told so")
     func recursion() async {
         let cache = MemoryCache<Int, Int>()

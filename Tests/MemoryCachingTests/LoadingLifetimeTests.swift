@@ -230,6 +230,39 @@ struct LoadingLifetimeTests {
         #expect(await waiter.value == 2)
     }
 
+    @Test("Stale values asked for together are refreshed in one load, once in their window", arguments: [false, true])
+    func bulkRefresh(fails: Bool) async throws {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+        }
+        let asked = Mutex<[Set<String>]>([])
+        func values() async throws -> [String: Int] {
+            try await cache.values(forKeys: ["a", "b", "c"]) { keys async throws -> [String: Int] in
+                asked.withLock { $0.append(Set(keys)) }
+                if fails { throw Trouble.first }
+                // Nothing is known of "b" any more: that counts as its refresh.
+                return ["a": 10, "c": 30]
+            }
+        }
+        (cache["a"], cache["b"]) = (1, 2)
+        clock.advance(by: .seconds(50))
+        cache["c"] = 3
+        #expect(try await values() == ["a": 1, "b": 2, "c": 3])
+        #expect(asked.withLock { $0 } == [])
+        clock.advance(by: .seconds(20))
+        for round in 0..<3 {
+            let a = round > 0 && !fails ? 10 : 1
+            #expect(try await values() == ["a": a, "b": 2, "c": 3])
+            await settle(cache)
+        }
+        #expect(asked.withLock { $0 } == [["a", "b"]])
+        #expect(cache.statistics.loads == 1)
+        // One by one it is the same window.
+        #expect(await cache.value(forKey: "b") { 20 } == 2)
+        #expect(cache.statistics.loads == 1)
+    }
+
     @Test("The refresh outlives the caller that started it")
     func refreshOutlivesCaller() async {
         let cache = cache {

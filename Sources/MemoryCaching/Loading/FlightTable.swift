@@ -91,6 +91,12 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         flight.land(outcome)
     }
 
+    /// The flight needs no load: its value has turned up meanwhile, or there is nothing to refresh any more.
+    func landUnloaded(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
+        flight.run.withdrawOne()
+        land(flight, outcome)
+    }
+
     private func contents(_ hash: Int) -> Drawer {
         drawers.withLock { $0[hash] ?? Drawer() }
     }

@@ -34,6 +34,11 @@ final class LoadRun: Sendable {
         state.withLock { $0.flights += 1 }
     }
 
+    /// One of the flights has landed without the load, which therefore need not go on for it.
+    func withdrawOne() {
+        state.withLock { $0.flights -= 1 }
+    }
+
     /// Nobody wants the result of one of the flights any more.
     func abandonOne() {
         let task = state.withLock { state -> Task<Void, Never>? in

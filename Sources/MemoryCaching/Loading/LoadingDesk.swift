@@ -69,12 +69,14 @@ final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return failures.value(forKey: key) as? E
     }
 
-    /// Remembers a failure for a while where the options say so. What says something about the caller rather than
-    /// about the key is not remembered.
-    func remember(_ error: any Error, of flight: Flight<Key, Value>) {
-        guard let failures, !flight.ticket.isRevoked, !(error is CancellationError), !(error is CacheLoadingError)
-        else { return }
+    /// The load of a flight has failed: notes that its stale window has had its one refresh or, where the options say
+    /// so, the error. What says something about the caller rather than about the key is not remembered.
+    func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
+        if let deadline = flight.ticket.replacedDeadline { return refreshFailed(flight.key, deadline: deadline) }
+        guard let failures, !(error is CancellationError), !(error is CacheLoadingError) else { return }
         failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
+        // A change revokes first and forgets then; looking after the note leaves it no gap to slip through.
+        if flight.ticket.isRevoked { failures.removeValue(forKey: flight.key) }
     }
 
     /// How many callers have joined the flight of `key` and still want its result: what tests wait for.

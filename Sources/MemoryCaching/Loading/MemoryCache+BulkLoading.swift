@@ -18,6 +18,8 @@ extension MemoryCache {
     /// is waited for; if that load fails or has no value, the key goes into one more call of `load` here. Callers of
     /// ``value(forKey:load:)`` share the bulk load for their key likewise.
     ///
+    /// Values in their stale window are answered at once, and refreshed by one more call of `load` in the background.
+    ///
     /// Values are stored one by one as with ``value(forKey:load:)``; each is taken to cost an equal share of the
     /// load's duration. Cancellation, changes during the load, errors and recursion are as described there; an error
     /// of `load` is thrown, and what else was found meanwhile stays in the cache.
@@ -34,12 +36,14 @@ extension MemoryCache {
     ) async throws(E) -> [Key: Value] {
         var found: [Key: Value] = [:]
         var missing: [Key] = []
+        var stale: [StaleKey] = []
         var seen: Set<Key> = []
         for key in keys where seen.insert(key).inserted {
-            if let value = value(forKey: key) { found[key] = value } else { missing.append(key) }
+            if let value = value(forKey: key, noting: &stale) { found[key] = value } else { missing.append(key) }
         }
-        guard !missing.isEmpty else { return found }
+        guard !(missing.isEmpty && stale.isEmpty) else { return found }
         let load = load()
+        refresh(stale, load)
         while !missing.isEmpty { missing = try await loadRound(missing, into: &found, load) }
         return found
     }
@@ -69,7 +73,7 @@ extension MemoryCache {
                 boarded.append((flight, waiter))
             case .leads(let flight, let waiter):
                 if let value = presentValue(forKey: key) {
-                    loading.flights.land(flight, .value(value))
+                    loading.flights.landUnloaded(flight, .value(value))
                     found[key] = value
                 } else {
                     led.append(flight)
@@ -77,7 +81,7 @@ extension MemoryCache {
                 }
             }
         }
-        if !led.isEmpty { start(led, of: run, load) }
+        if !led.isEmpty { start(led, of: run, reason: .bulk, load) }
 
         var again: [Key] = []
         for (flight, waiter) in boarded {
@@ -107,9 +111,10 @@ extension MemoryCache {
     }
 
     /// Makes one load for many new flights in a task of its own.
-    private func start<E: Error>(
+    func start<E: Error>(
         _ flights: [Flight<Key, Value>],
         of run: LoadRun,
+        reason: CacheLoad<Key>.Reason,
         _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
     ) {
         run.start { [self] in
@@ -117,15 +122,16 @@ extension MemoryCache {
             let began = loading.beginLoad()
             do throws(E) {
                 let values = try await load(keys)
-                let duration = loading.endLoad(keys, .bulk, since: began, .loaded(values.count)) / keys.count
+                let duration = loading.endLoad(keys, reason, since: began, .loaded(values.count)) / keys.count
                 for flight in flights {
                     let outcome = values[flight.key].map { deliver($0, to: flight, after: duration) }
+                    if outcome == nil { loading.didFindNothing(for: flight) }
                     loading.flights.land(flight, outcome ?? .absent)
                 }
             } catch {
-                loading.endLoad(keys, .bulk, since: began, .failed(error))
+                loading.endLoad(keys, reason, since: began, .failed(error))
                 for flight in flights {
-                    loading.remember(error, of: flight)
+                    loading.didFail(flight, error)
                     loading.flights.land(flight, .failure(error))
                 }
             }

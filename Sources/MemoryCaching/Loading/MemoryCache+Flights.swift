@@ -23,10 +23,7 @@ extension MemoryCache {
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
                 loading.endLoad([flight.key], reason, since: began, .failed(error))
-                if reason == .miss { loading.remember(error, of: flight) }
-                if let deadline = flight.ticket.replacedDeadline {
-                    loading.refreshFailed(flight.key, deadline: deadline)
-                }
+                loading.didFail(flight, error)
                 outcome = .failure(error)
             }
             loading.flights.land(flight, outcome)

@@ -81,7 +81,7 @@ extension MemoryCache {
                 (flight, waiter) = (new, seat)
                 // Another load may have landed between the miss and the boarding.
                 if let value = presentValue(forKey: key) {
-                    loading.flights.land(flight, .value(value))
+                    loading.flights.landUnloaded(flight, .value(value))
                     return value
                 }
                 start(flight, reason: .miss, load)

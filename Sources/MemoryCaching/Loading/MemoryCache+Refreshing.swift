@@ -6,37 +6,64 @@
 
 // Refresh-ahead and stale-while-revalidate: the last part of a lifetime, in which a hit starts a load.
 extension MemoryCache {
+    /// A key whose value was served in its stale window, and the deadline that it has.
+    typealias StaleKey = (key: Key, deadline: Int64)
+
     /// A hit in a cache whose values go stale: as ``value(forKey:)``, and starts a refresh where it is due.
     @usableFromInline
     func refreshingValue<E: Error>(
         forKey key: Key,
         _ load: () -> @Sendable () async throws(E) -> Value
     ) -> Value? {
-        guard let (value, deadline, now) = engine.valueWithDeadline(forKey: key) else { return nil }
-        if deadline != .max, deadline &- now <= loading.staleWindow, loading.mayRefresh(key, deadline: deadline),
-            let flight = loading.flights.boardInBackground(
-                key,
-                run: LoadRun(priority: Task.currentPriority),
-                replacing: deadline
-            )
-        {
-            // A refresh may have landed, or failed, between the look and the boarding.
-            if loading.mayRefresh(key, deadline: deadline), isStill(key, deadline) {
-                start(flight, reason: .refresh, load())
-            } else {
-                loading.flights.land(flight, .absent)
-            }
+        var stale: [StaleKey] = []
+        guard let value = value(forKey: key, noting: &stale) else { return nil }
+        if let stale = stale.first, let flight = boardRefresh(of: stale, by: LoadRun(priority: Task.currentPriority)) {
+            start(flight, reason: .refresh, load())
         }
         return value
     }
 
-    private func isStill(_ key: Key, _ deadline: Int64) -> Bool { engine.lastDeadline(forKey: key) == deadline }
+    /// As ``value(forKey:)``, and adds the key to `stale` where a refresh is due.
+    func value(forKey key: Key, noting stale: inout [StaleKey]) -> Value? {
+        guard hasStaleWindow else { return value(forKey: key) }
+        guard let (value, deadline, now) = engine.valueWithDeadline(forKey: key) else { return nil }
+        if deadline != .max, deadline &- now <= loading.staleWindow, loading.mayRefresh(key, deadline: deadline) {
+            stale.append((key, deadline))
+        }
+        return value
+    }
+
+    /// Refreshes what is stale in one load in the background.
+    func refresh<E: Error>(
+        _ stale: [StaleKey],
+        _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
+    ) {
+        guard !stale.isEmpty else { return }
+        let run = LoadRun(priority: Task.currentPriority)
+        let flights = stale.compactMap { boardRefresh(of: $0, by: run) }
+        if !flights.isEmpty { start(flights, of: run, reason: .refresh, load) }
+    }
+
+    /// Opens the flight of a refresh, or answers nil if one is under way or has been.
+    private func boardRefresh(of stale: StaleKey, by run: LoadRun) -> Flight<Key, Value>? {
+        let (key, deadline) = stale
+        guard let flight = loading.flights.boardInBackground(key, run: run, replacing: deadline) else { return nil }
+        // A refresh may have landed, or failed, between the look and the boarding.
+        if loading.mayRefresh(key, deadline: deadline), engine.lastDeadline(forKey: key) == deadline { return flight }
+        loading.flights.landUnloaded(flight, .absent)
+        return nil
+    }
 }
 
 extension LoadingDesk {
     /// Whether the stale value with this deadline has not been tried to refresh yet without success.
     func mayRefresh(_ key: Key, deadline: Int64) -> Bool {
         failedRefreshes?.value(forKey: key) != deadline
+    }
+
+    /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.
+    func didFindNothing(for flight: Flight<Key, Value>) {
+        if let deadline = flight.ticket.replacedDeadline { refreshFailed(flight.key, deadline: deadline) }
     }
 
     /// Notes that a refresh of the value with this deadline has failed: its stale window has had its one.

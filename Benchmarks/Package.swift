@@ -45,7 +45,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "loading-bench",
-            dependencies: [.product(name: "MemoryCaching", package: "swift-memory-cache")],
+            dependencies: [
+                .product(name: "MemoryCaching", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
@@ -53,7 +56,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "purgeable-bytes-bench",
-            dependencies: [.product(name: "PurgeableMemory", package: "swift-memory-cache")],
+            dependencies: [
+                .product(name: "PurgeableMemory", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
@@ -61,7 +67,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "nscache-bench",
-            dependencies: [.product(name: "FoundationCaching", package: "swift-memory-cache")]
+            dependencies: [
+                .product(name: "FoundationCaching", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

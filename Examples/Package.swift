@@ -17,6 +17,7 @@ let package = Package(
             traits: ["MetricsSupport", "LoggingSupport", "ServiceLifecycleSupport"]
         ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     targets: [
@@ -25,6 +26,7 @@ let package = Package(
             dependencies: [
                 .product(name: "MemoryCaching", package: "swift-memory-cache"),
                 .product(name: "MemoryPressure", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

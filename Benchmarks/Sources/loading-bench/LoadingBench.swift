@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ArgumentParser
 import Foundation
 import MemoryCaching
-
-// What a hit through `value(forKey:load:)` costs beside `value(forKey:)`: 100,000 keys, Zipf 0.99, one thread, rounds
-// of both interleaved, medians. Usage: swift run -c release loading-bench
 
 let keyCount = 100_000
 let requestCount = 1 << 20
@@ -43,8 +41,14 @@ func nanoseconds(_ body: @Sendable () async -> UInt64) async -> Double {
 }
 
 @main
-enum LoadingBench {
-    static func main() async {
+struct LoadingBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "loading-bench",
+        abstract: "Measure what a hit through value(forKey:load:) costs beside value(forKey:).",
+        discussion: "100,000 keys, Zipf 0.99, one thread; rounds of both interleaved, medians of \(rounds) rounds."
+    )
+
+    func run() async {
         let requests = zipfianKeys()
         let cache = MemoryCache<UInt64, UInt64>(countLimit: keyCount)
         for rank in 0..<UInt64(keyCount) { cache[rank &* 0x9E37_79B9_7F4A_7C15] = rank + 1 }

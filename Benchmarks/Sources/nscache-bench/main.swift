@@ -4,11 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ArgumentParser
 import Foundation
 
-// This package's NSCache beside Foundation's, in one run:  swift run -c release nscache-bench
+struct NSCacheBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nscache-bench",
+        abstract: "Measure this package's NSCache beside Foundation's, in one run: swift run -c release nscache-bench"
+    )
 
-switch CommandLine.arguments.dropFirst() {
+    /// What a process of its own measures, when the benchmark starts itself for it: "footprint ours".
+    @Argument(help: .hidden) var part: [String] = []
+}
+
+switch NSCacheBench.parseOrExit().part {
 case ["footprint", "theirs"]: measureFootprint { Theirs<NSNumber, NSNumber>() }
 case ["footprint", "ours"]: measureFootprint { Ours<NSNumber, NSNumber>() }
 default:

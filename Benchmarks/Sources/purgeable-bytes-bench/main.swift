@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ArgumentParser
 import PurgeableMemory
 
 #if canImport(Glibc)
@@ -17,6 +18,16 @@ import Musl
 //     swift run -c release --package-path Benchmarks purgeable-bytes-bench
 //
 // Exits with 1 if a figure is missed.
+
+struct PurgeableBytesBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purgeable-bytes-bench",
+        abstract:
+            "Measure purgeable bytes beside memcpy of ordinary memory, in one run. Exits with 1 if a figure is missed."
+    )
+}
+
+_ = PurgeableBytesBench.parseOrExit()
 
 var report = Report()
 

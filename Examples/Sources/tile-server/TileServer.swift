@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ArgumentParser
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -14,16 +15,20 @@ import Metrics
 import Synchronization
 
 /// A map server over two caches: pictures being made, once each, and responses in memory that the kernel may take.
-///
-/// ```
-/// swift run -c release tile-server [--port 8080] [--without-cache]
-/// ```
 @main
-struct TileServer {
-    static func main() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
-        let port = arguments.firstIndex(of: "--port").flatMap { Int(arguments[$0 + 1]) } ?? 8080
-        let isCaching = !arguments.contains("--without-cache")
+struct TileServer: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tile-server",
+        abstract: "Serve a map of the Mandelbrot set, and show at /debug/cache and /metrics what its caches do."
+    )
+
+    @Option(help: "Where to listen, on 127.0.0.1.")
+    var port = 8080
+    @Flag(help: "Draw every tile anew.")
+    var withoutCache = false
+
+    func run() async throws {
+        let isCaching = !withoutCache
 
         let page = MetricsPage()
         MetricsSystem.bootstrap(page)
@@ -62,7 +67,7 @@ struct TileServer {
             router: router,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             services: [caches.maintenance],
-            onServerRunning: { _ in
+            onServerRunning: { [port] _ in
                 print(
                     "http://127.0.0.1:\(port)/  /debug/cache  /metrics  (\(isCaching ? "with" : "without") the cache)"
                 )

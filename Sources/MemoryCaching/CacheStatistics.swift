@@ -31,11 +31,11 @@ public struct CacheStatistics: Sendable, Equatable {
     @usableFromInline
     package var removalCounts = RemovalCounts()
 
-    /// Loads started by `value(forKey:load:)`.
+    /// Loads started: of one key, of several keys in one call, which count as one, and refreshes.
     public package(set) var loads = 0
     /// Loads that ended with an error, cancellation among them.
     public package(set) var loadFailures = 0
-    /// Calls of `value(forKey:load:)` that joined a load already under way.
+    /// Times that a caller joined a load of its key already under way, rather than to make one more.
     public package(set) var coalescedLoads = 0
     /// Time spent in loads, added up over all of them.
     public package(set) var totalLoadTime: Duration = .zero

@@ -139,6 +139,27 @@ struct LoadingTaskTests {
         await #expect(throws: CacheLoadingError.recursiveLoad(key: "a")) { try await a() }
     }
 
+    @Test("Recursion is found in child tasks, and in tasks that the load waits for")
+    func recursionInOtherTasks() async {
+        let cache = MemoryCache<String, Int>()
+        let again = { @Sendable () async throws -> Int in
+            try await cache.value(forKey: "a") { () async throws -> Int in 1 }
+        }
+        let report = CacheLoadingError.recursiveLoad(key: "a")
+        await #expect(throws: report) {
+            try await cache.value(forKey: "a") { () async throws -> Int in
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    group.addTask(operation: again)
+                    return try await group.next() ?? 0
+                }
+            }
+        }
+        await #expect(throws: report) {
+            try await cache.value(forKey: "a") { () async throws -> Int in try await Task(operation: again).value }
+        }
+        #expect(cache.count == 0)
+    }
+
     @Test("Two loads that ask for each other do not wait for ever")
     func mutualRecursion() async {
         let cache = MemoryCache<String, Int>()

@@ -58,12 +58,12 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Opens a flight without waiters for `key`, or answers nil if one is under way.
-    func boardInBackground(_ key: Key, run: LoadRun, replacing deadline: Int64) -> OneFlight? {
+    func boardInBackground(_ key: Key, replacing deadline: Int64, makeRun: () -> LoadRun) -> OneFlight? {
         let hash = key.hashValue
         while true {
             let drawer = contents(hash)
             if drawer.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
-            let flight = OneFlight(key: key, hash: hash, run: run, isBackground: true, replacing: deadline)
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: true, replacing: deadline)
             if file(flight, ifUnchangedSince: drawer.stamp) { return flight }
         }
     }

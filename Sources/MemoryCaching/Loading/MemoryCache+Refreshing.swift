@@ -17,7 +17,7 @@ extension MemoryCache {
     ) -> Value? {
         var stale: [StaleKey] = []
         guard let value = value(forKey: key, noting: &stale) else { return nil }
-        if let stale = stale.first, let flight = boardRefresh(of: stale, by: LoadRun(priority: Task.currentPriority)) {
+        if let stale = stale.first, let flight = boardRefresh(of: stale, { LoadRun(priority: Task.currentPriority) }) {
             start(flight, reason: .refresh, load())
         }
         return value
@@ -40,14 +40,15 @@ extension MemoryCache {
     ) {
         guard !stale.isEmpty else { return }
         let run = LoadRun(priority: Task.currentPriority)
-        let flights = stale.compactMap { boardRefresh(of: $0, by: run) }
+        let flights = stale.compactMap { key in boardRefresh(of: key) { run } }
         if !flights.isEmpty { start(flights, of: run, reason: .refresh, load) }
     }
 
     /// Opens the flight of a refresh, or answers nil if one is under way or has been.
-    private func boardRefresh(of stale: StaleKey, by run: LoadRun) -> Flight<Key, Value>? {
+    private func boardRefresh(of stale: StaleKey, _ makeRun: () -> LoadRun) -> Flight<Key, Value>? {
         let (key, deadline) = stale
-        guard let flight = loading.flights.boardInBackground(key, run: run, replacing: deadline) else { return nil }
+        let flight = loading.flights.boardInBackground(key, replacing: deadline, makeRun: makeRun)
+        guard let flight else { return nil }
         // A refresh may have landed, or failed, between the look and the boarding.
         if loading.mayRefresh(key, deadline: deadline), engine.lastDeadline(forKey: key) == deadline { return flight }
         loading.flights.landUnloaded(flight, .absent)

@@ -7,7 +7,7 @@
 /// What a cache's entries are ranked by when some of them must go.
 @usableFromInline
 package enum CacheOrdering: Sendable {
-    /// By worth: chance of reuse × cost to recompute, per byte. For `MemoryCache`.
+    /// By worth: chance of reuse × recompute cost, per byte. For `MemoryCache`.
     case worth
     /// By reuse alone: a cost limits, but does not rank. For `NSCache`. While there are few entries, exactly the
     /// least recently used goes first.

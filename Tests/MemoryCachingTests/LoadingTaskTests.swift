@@ -120,6 +120,21 @@ struct LoadingTaskTests {
         #expect(cache.count == 0)
     }
 
+    @Test("Where no caller can be told, whoever watches the cache is")
+    func recursionReportedToWatchers() async {
+        let errors = Mutex<[CacheLoadingError]>([])
+        var options = MemoryCacheOptions<String, Int>()
+        options.loadHandler = { load in
+            guard case .failed(let error as CacheLoadingError) = load.result else { return }
+            errors.withLock { $0.append(error) }
+        }
+        let cache = MemoryCache<String, Int>(options: options)
+        #expect(await cache.value(forKey: "a") { await cache.value(forKey: "a") { 1 } + 1 } == 2)
+        #expect(cache.count == 0)
+        #expect(cache.statistics.loadFailures == 1)
+        #expect(errors.withLock { $0 } == [.recursiveLoad(key: "a")])
+    }
+
     @Test("A load that can only recurse ends the process rather than hang")
     func endlessRecursion() async {
         await #expect(processExitsWith: .failure) {

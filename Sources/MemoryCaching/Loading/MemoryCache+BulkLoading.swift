@@ -122,7 +122,8 @@ extension MemoryCache {
             let began = loading.beginLoad()
             do throws(E) {
                 let values = try await load(keys)
-                let duration = loading.endLoad(keys, reason, since: began, .loaded(values.count)) / keys.count
+                let result = flights[0].result(valueCount: values.count)
+                let duration = loading.endLoad(keys, reason, since: began, result) / keys.count
                 for flight in flights {
                     let outcome = values[flight.key].map { deliver($0, to: flight, after: duration) }
                     if outcome == nil { loading.didFindNothing(for: flight) }

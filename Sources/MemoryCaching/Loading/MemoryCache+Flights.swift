@@ -19,7 +19,7 @@ extension MemoryCache {
             let outcome: FlightOutcome<Value>
             do throws(E) {
                 let value = try await load()
-                let duration = loading.endLoad([flight.key], reason, since: began, .loaded(1))
+                let duration = loading.endLoad([flight.key], reason, since: began, flight.result(valueCount: 1))
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
                 loading.endLoad([flight.key], reason, since: began, .failed(error))
@@ -76,6 +76,15 @@ extension MemoryCache {
             do throws(E) { return .success(try await load()) } catch { return .failure(error) }
         }
         return try result.get()
+    }
+}
+
+extension Flight {
+    /// How the load ended, which has returned: well, unless it had asked for itself on the way. That is told to whoever
+    /// watches the cache even where no caller's error type can express it.
+    func result(valueCount: Int) -> CacheLoad<Key>.Result {
+        run.foundRecursion.load(ordering: .acquiring)
+            ? .failed(CacheLoadingError.recursiveLoad(key: "\(key)")) : .loaded(valueCount)
     }
 }
 

@@ -35,8 +35,10 @@ extension MemoryCache {
     ///
     /// **Recursion.** A load that asks for its own key, directly or around other loads, would wait for itself for
     /// ever. It is told so by ``CacheLoadingError/recursiveLoad(key:)``. Where the inner caller's `E` cannot express
-    /// that, its own closure runs unshared, and the outer callers get the error instead of the value. A load that goes
-    /// on recursing even so ends the process with a message.
+    /// that, its own closure runs unshared, and the outer callers get the error instead of the value. Where theirs
+    /// cannot either, they get the value, and the cache keeps nothing; for ``CacheStatistics/loadFailures`` and
+    /// ``MemoryCacheOptions/loadHandler`` the load has failed all the same. A load that goes on recursing even so ends
+    /// the process with a message.
     ///
     /// - Parameters:
     ///   - key: the key.

@@ -84,7 +84,7 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
     /// kernel keeps them. Pages of zeros are left alone: they read as zeros in any case.
     func pin(_ base: UnsafeMutableRawPointer) -> Bool {
         for page in 0..<pageCount {
-            if let word = word(page, of: base), cms_fetch_or_u64(word, 0) == 0 { return false }
+            if let word = word(page, of: base), cms_load_by_writing_u64(word) == 0 { return false }
         }
         return true
     }

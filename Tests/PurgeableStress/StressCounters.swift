@@ -21,6 +21,9 @@ final class StressCounters: Sendable {
     /// Bytes that were accepted and wrong.
     let corrupt = Atomic<Int>(0)
 
+    /// Accesses that were verified, pinned or not.
+    var verifiedCount: Int { pinned.load(ordering: .relaxed) + read.load(ordering: .relaxed) }
+
     /// One line, `name value` pairs.
     var report: String {
         let pairs: [(String, Int)] = [

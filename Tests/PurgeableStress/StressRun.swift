@@ -20,7 +20,11 @@ struct StressOptions: Sendable {
     /// A check that is left out on purpose, to show that the run would notice.
     enum Control: String, Sendable { case none, pin, optimistic }
 
+    /// How long to run, at most.
     var seconds = 5.0
+    /// When to stop earlier: so many accesses verified and so many values purged; 0 to run for the whole time.
+    var verified = 0
+    var purged = 0
     var control = Control.none
     /// Bytes of values in all; more than the cgroup allows, so that the kernel must take some.
     var valueBytes = 96 << 20
@@ -44,6 +48,8 @@ final class StressRun: Sendable {
     let counters = StressCounters()
     private let slots: SlotTable
     private let isOver = Atomic<Bool>(false)
+    /// Where the threads meet: the first of some neighbouring slots.
+    private let crowd = Atomic<Int>(0)
 
     /// Fixed slots that threads share; a class because an array cannot hold what cannot be copied.
     private final class SlotTable: @unchecked Sendable {
@@ -89,10 +95,20 @@ final class StressRun: Sendable {
             threads.append(StressThread { self.fork(SplitMix64(seed: self.options.seed &+ 7)) })
         }
         let end = ContinuousClock.now + .seconds(options.seconds)
-        while ContinuousClock.now < end { usleep(20_000) }
+        while ContinuousClock.now < end, !hasSeenEnough { usleep(20_000) }
         isOver.store(true, ordering: .relaxed)
         for thread in threads { thread.join() }
     }
+
+    private var hasGoal: Bool { options.verified > 0 || options.purged > 0 }
+
+    private var hasSeenEnough: Bool {
+        hasGoal && counters.verifiedCount >= options.verified
+            && counters.purged.load(ordering: .relaxed) >= options.purged
+    }
+
+    /// Whether a run with a goal fell short of it.
+    var fellShort: Bool { hasGoal && !hasSeenEnough }
 
     private var goesOn: Bool { !isOver.load(ordering: .relaxed) }
 
@@ -121,34 +137,39 @@ final class StressRun: Sendable {
     // MARK: Roles
 
     private func pin(_ generator: SplitMix64) {
-        var random = generator
+        var choice = SlotChoice(slotCount: slots.slots.count, random: generator)
+        var tally = StressTally()
+        defer { tally.flush(into: counters.pinned, counters) }
         while goesOn {
-            let index = Int.random(in: 0..<slots.slots.count, using: &random)
+            let index = choice.next(crowd: crowd)
             let value = value(index)
             let content = slots.slots[index].content
             if options.control == .pin {
                 let isPinned = value.beginContentAccess()
-                record(content.isIntact(value.uncheckedBytes, firstPage: 0), as: counters.pinned)
+                tally.record(content.isIntact(value.uncheckedBytes, firstPage: 0))
                 if isPinned { value.endContentAccess() } else { refill(index, after: value, version: 2) }
-                continue
+            } else {
+                let isIntact = value.withBytes { bytes in
+                    bytes.withUnsafeBytes { content.isIntact($0, firstPage: 0) }
+                }
+                if let isIntact { tally.record(isIntact) } else { refill(index, after: value, version: 2) }
             }
-            let isIntact = value.withBytes { bytes in
-                bytes.withUnsafeBytes { content.isIntact($0, firstPage: 0) }
-            }
-            if let isIntact { record(isIntact, as: counters.pinned) } else { refill(index, after: value, version: 2) }
+            tally.flushIfDue(into: counters.pinned, counters)
         }
     }
 
     private func read(_ generator: SplitMix64) {
-        var random = generator
+        var choice = SlotChoice(slotCount: slots.slots.count, random: generator)
+        var tally = StressTally()
+        defer { tally.flush(into: counters.read, counters) }
         let pageSize = PageSize.base
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 * pageSize, alignment: 16)
         defer { buffer.deallocate() }
         while goesOn {
-            let index = Int.random(in: 0..<slots.slots.count, using: &random)
+            let index = choice.next(crowd: crowd)
             let value = value(index)
             let pages = slots.slots[index].pageCount
-            let first = Int.random(in: 0..<pages, using: &random)
+            let first = choice.below(pages)
             let end = pages > 8 ? min(pages, first + 4) : pages
             let range = first * pageSize..<end * pageSize
             if options.control == .optimistic {
@@ -158,7 +179,8 @@ final class StressRun: Sendable {
                 continue
             }
             let copy = UnsafeRawBufferPointer(rebasing: buffer[..<range.count])
-            record(slots.slots[index].content.isIntact(copy, firstPage: first), as: counters.read)
+            tally.record(slots.slots[index].content.isIntact(copy, firstPage: first))
+            tally.flushIfDue(into: counters.read, counters)
             if options.control == .optimistic, value.isContentDiscarded { refill(index, after: value, version: 3) }
         }
     }
@@ -188,22 +210,34 @@ final class StressRun: Sendable {
         }
     }
 
+    /// Takes pages in two ways: as a neighbour who needs memory, and from under the readers, where they are.
     private func squeeze(_ generator: SplitMix64) {
         var random = generator
         while goesOn {
-            if options.squeezesByAdvice {
-                for _ in 0..<64 {
-                    let bytes = value(Int.random(in: 0..<slots.slots.count, using: &random)).uncheckedBytes
-                    let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
-                    _ = PageSystem.live.advise(base, bytes.count, .pageOut)
-                }
-            } else {
+            crowd.store(Int.random(in: 0..<slots.slots.count, using: &random), ordering: .relaxed)
+            for _ in 0..<16 {
+                takeUnderTheReaders(8, &random)
+                usleep(500)
+            }
+            if !options.squeezesByAdvice {
                 let byteCount = Int.random(in: 1 << 20...options.squeezeBytes, using: &random)
                 let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
                 for offset in stride(from: 0, to: byteCount, by: PageSize.base) { memory[offset] = 1 }
                 memory.deallocate()
             }
-            usleep(1000)
+        }
+    }
+
+    /// Has the kernel reclaim values where the crowd is, now.
+    private func takeUnderTheReaders(_ count: Int, _ random: inout SplitMix64) {
+        let first = crowd.load(ordering: .relaxed)
+        for _ in 0..<count {
+            let offset = Int.random(in: 0..<SlotChoice.neighbours, using: &random)
+            // Held while the kernel is asked: the address must stay this value's.
+            let value = value((first + offset) % slots.slots.count)
+            let bytes = value.uncheckedBytes
+            let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
+            _ = PageSystem.live.advise(base, bytes.count, .pageOut)
         }
     }
 

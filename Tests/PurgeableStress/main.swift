@@ -7,9 +7,11 @@
 import PurgeableMemory
 import Synchronization
 
-// Stresses purgeable bytes until the time is over, then prints what it saw; the exit status is 1 if anything was corrupt.
+// Stresses purgeable bytes until the time is over, or as much was seen as --verified and --purged ask for, and prints what
+// it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen.
 //
 //     swift run -c release PurgeableStress --seconds 60
+//     Scripts/stress-purgeable.sh
 //
 // To be run where memory is short: in a memory cgroup of about 64 MiB, or with --squeeze-by-advice.
 
@@ -18,6 +20,8 @@ var arguments = CommandLine.arguments.dropFirst()
 while let option = arguments.popFirst() {
     switch option {
     case "--seconds": options.seconds = Double(arguments.popFirst() ?? "") ?? options.seconds
+    case "--verified": options.verified = Int(arguments.popFirst() ?? "") ?? options.verified
+    case "--purged": options.purged = Int(arguments.popFirst() ?? "") ?? options.purged
     case "--control": options.control = .init(rawValue: arguments.popFirst() ?? "") ?? .none
     case "--value-bytes": options.valueBytes = Int(arguments.popFirst() ?? "") ?? options.valueBytes
     case "--squeeze-bytes": options.squeezeBytes = Int(arguments.popFirst() ?? "") ?? options.squeezeBytes
@@ -30,6 +34,10 @@ while let option = arguments.popFirst() {
 print("seed \(options.seed)")
 PurgeablePool.shared.warmQueue.adoptBudget(64 << 20)
 let run = StressRun(options)
+let begun = ContinuousClock.now
 run.run()
-print(run.counters.report)
-endProcess(status: run.counters.corrupt.load(ordering: .relaxed) == 0 ? 0 : 1)
+print(
+    run.counters.report,
+    "verified \(run.counters.verifiedCount) seconds \((ContinuousClock.now - begun).components.seconds)"
+)
+endProcess(status: run.counters.corrupt.load(ordering: .relaxed) > 0 ? 1 : run.fellShort ? 2 : 0)

@@ -205,6 +205,8 @@ final class Extent: @unchecked Sendable {
     @inline(never)
     private func becomeWarm() {
         guard isPaged else { return }
+        // In a child nobody may ever let go of the queue's lock: another thread of the parent had it.
+        if isOrphaned { return loseToFork() }
         var old = loadState()
         while old.isWarmUnqueued {
             var new = old

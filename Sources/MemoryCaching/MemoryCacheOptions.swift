@@ -33,13 +33,15 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// came together does not go together. 0 by default. Does not touch ``expiresAfterAccess``.
     public var lifetimeJitter: Double
 
-    /// The last part of a lifetime, in which a value is stale: ``MemoryCache/value(forKey:load:)`` still answers with
-    /// it at once, and starts one load in the background that replaces it. One load for each stale window, even if it
-    /// fails. Nil, the default, is no such part. Concerns entries with a lifetime counted from when they were set.
+    /// The last part of a lifetime, in which a value is stale: ``MemoryCache/value(forKey:load:)`` and
+    /// ``MemoryCache/values(forKeys:load:)`` still answer with it at once, and start one load in the background that
+    /// replaces it. One load for each stale window, even if it fails. ``MemoryCache/value(forKey:)`` just answers. Nil,
+    /// the default, is no such part. Concerns entries with a lifetime counted from when they were set.
     public var staleWindow: Duration?
 
     /// How long ``MemoryCache/value(forKey:load:)`` answers with the error of a failed load before it tries again; nil,
     /// the default, is not at all: every call tries. Cancellations are not remembered, and a set or a removal forgets.
+    /// At most 1,024 failures are remembered at a time.
     public var failureLifetime: Duration?
 
     /// What a loaded value is taken to cost to make, given what its load took; nil, the default, is the duration of

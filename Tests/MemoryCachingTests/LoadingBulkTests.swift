@@ -177,6 +177,26 @@ struct LoadingBulkTests {
         #expect(cache.count == 0)
     }
 
+    @Test("An error of the load made here is thrown without waiting for the loads of others")
+    func failureBesideASharedLoad() async {
+        let cache = MemoryCache<Int, Int>()
+        let gate = Gate()
+        let one = Task {
+            await cache.value(forKey: 1) { () async -> Int in
+                await gate.pass()
+                return 10
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: 1) == 1 }
+        await #expect(throws: Trouble.first) {
+            try await cache.values(forKeys: [1, 2]) { (_) async throws -> [Int: Int] in throw Trouble.first }
+        }
+        #expect(cache.loading.waiterCount(forKey: 1) == 1)
+        gate.open()
+        #expect(await one.value == 10)
+        #expect(cache[1] == 10)
+    }
+
     @Test("A key that turns up before the load begins does not keep the load from being cancelled")
     func cancellationBesideALateHit() async {
         let cache = MemoryCache<Int, Int>()

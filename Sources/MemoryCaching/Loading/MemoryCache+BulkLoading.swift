@@ -59,8 +59,8 @@ extension MemoryCache {
         let cancellation = CancellationError() as? E
         if let cancellation, Task.isCancelled { throw cancellation }
         let run = LoadRun(priority: Task.currentPriority)
-        var boarded: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
-        var led: [Flight<Key, Value>] = []
+        var shared: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
+        var led: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
         var failure: E?
         for key in keys {
             if let known = loading.rememberedFailure(of: key, as: E.self) {
@@ -70,21 +70,21 @@ extension MemoryCache {
             switch loading.flights.board(key, mayLeave: cancellation != nil, makeRun: { run }) {
             case .joined(let flight, let waiter):
                 loading.didShare(flight)
-                boarded.append((flight, waiter))
+                shared.append((flight, waiter))
             case .leads(let flight, let waiter):
                 if let value = presentValue(forKey: key) {
                     loading.flights.landUnloaded(flight, .value(value))
                     found[key] = value
                 } else {
-                    led.append(flight)
-                    boarded.append((flight, waiter))
+                    led.append((flight, waiter))
                 }
             }
         }
-        if !led.isEmpty { start(led, of: run, reason: .bulk, load) }
+        if !led.isEmpty { start(led.map(\.flight), of: run, reason: .bulk, load) }
 
         var again: [Key] = []
-        for (flight, waiter) in boarded {
+        // First those of the load made here: if it fails, there is nothing to wait for in the others.
+        for (flight, waiter) in led + shared {
             let isOwn = flight.run === run
             if failure != nil && !isOwn {
                 flight.cancel(waiter)

@@ -22,7 +22,7 @@ import _CacheTestSupport
         var wrong: Int
     }
 
-    /// The limit is a quarter of the issue of the whole run's, and so is what is inserted.
+    /// Less than the whole run's 256 MiB, and so is what is inserted: seconds instead of minutes.
     static let limit = 96 << 20
 
     @Test(arguments: ["memory", "costs", "purgeable"], [200, 4096, 65536])

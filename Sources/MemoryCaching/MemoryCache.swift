@@ -37,7 +37,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Loads under way, and what they are counted by.
     @usableFromInline
-    let loading: LoadingDesk<Key, Value>
+    let loading: LoadCoordinator<Key, Value>
 
     /// Whether values go stale before their lifetime is over.
     @usableFromInline
@@ -72,7 +72,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         engine.removalObserver = options.removalHandler
         costOfValue = cost
         lifetimes = LifetimePolicy(options: options)
-        loading = LoadingDesk(options: options, clock: engine.clock)
+        loading = LoadCoordinator(options: options, clock: engine.clock)
         hasStaleWindow = loading.staleWindow > 0
     }
 

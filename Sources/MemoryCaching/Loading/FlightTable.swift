@@ -9,7 +9,7 @@ public import Synchronization
 /// The flights under way in one cache.
 ///
 /// Flights are filed by the hash of their key, which is taken before the lock; keys are compared outside it, on a copy
-/// of the few flights with that hash. A stamp on each drawer says whether it changed meanwhile, in which case the
+/// of the few flights with that hash. A stamp on each bucket says whether it changed meanwhile, in which case the
 /// search starts again. So neither `hash(into:)` nor `==` ever runs inside, however strange they are.
 @usableFromInline
 final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -18,9 +18,9 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Flights under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
     @usableFromInline let count = Atomic<Int>(0)
 
-    private let drawers = Mutex<[Int: Drawer]>([:])
+    private let buckets = Mutex<[Int: Bucket]>([:])
 
-    private struct Drawer {
+    private struct Bucket {
         var flights: [OneFlight] = []
         /// Differs whenever the flights do; drawn from one counter for the table, so that it never repeats.
         var stamp: UInt64 = 0
@@ -47,13 +47,13 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func board(_ key: Key, mayLeave: Bool, makeRun: () -> LoadRun) -> Boarding {
         let hash = key.hashValue
         while true {
-            let drawer = contents(hash)
-            for flight in drawer.flights where flight.key == key {
+            let bucket = contents(hash)
+            for flight in bucket.flights where flight.key == key {
                 if let waiter = flight.join(mayLeave: mayLeave) { return .joined(flight, waiter) }
             }
             let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: false)
             guard let waiter = flight.join(mayLeave: mayLeave) else { continue }
-            if file(flight, ifUnchangedSince: drawer.stamp) { return .leads(flight, waiter) }
+            if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
         }
     }
 
@@ -61,10 +61,10 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func boardInBackground(_ key: Key, replacing deadline: Int64, makeRun: () -> LoadRun) -> OneFlight? {
         let hash = key.hashValue
         while true {
-            let drawer = contents(hash)
-            if drawer.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
+            let bucket = contents(hash)
+            if bucket.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
             let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: true, replacing: deadline)
-            if file(flight, ifUnchangedSince: drawer.stamp) { return flight }
+            if file(flight, ifUnchangedSince: bucket.stamp) { return flight }
         }
     }
 
@@ -75,17 +75,17 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Every key changes.
     func revokeAll() {
-        let flights = drawers.withLock { drawers in drawers.values.flatMap(\.flights) }
+        let flights = buckets.withLock { buckets in buckets.values.flatMap(\.flights) }
         for flight in flights { flight.revoke() }
     }
 
     /// The flight has landed: forgets it and tells its waiters.
     func land(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
-        drawers.withLock { drawers in
-            guard var drawer = drawers.removeValue(forKey: flight.hash) else { return }
-            drawer.flights.removeAll { $0 === flight }
-            drawer.stamp = nextStamp()
-            if !drawer.flights.isEmpty { drawers[flight.hash] = drawer }
+        buckets.withLock { buckets in
+            guard var bucket = buckets.removeValue(forKey: flight.hash) else { return }
+            bucket.flights.removeAll { $0 === flight }
+            bucket.stamp = nextStamp()
+            if !bucket.flights.isEmpty { buckets[flight.hash] = bucket }
         }
         count.subtract(1, ordering: .sequentiallyConsistent)
         flight.land(outcome)
@@ -97,19 +97,19 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         land(flight, outcome)
     }
 
-    private func contents(_ hash: Int) -> Drawer {
-        drawers.withLock { $0[hash] ?? Drawer() }
+    private func contents(_ hash: Int) -> Bucket {
+        buckets.withLock { $0[hash] ?? Bucket() }
     }
 
     private func file(_ flight: OneFlight, ifUnchangedSince stamp: UInt64) -> Bool {
-        drawers.withLock { drawers in
-            var drawer = drawers[flight.hash] ?? Drawer()
-            guard drawer.stamp == stamp else { return false }
+        buckets.withLock { buckets in
+            var bucket = buckets[flight.hash] ?? Bucket()
+            guard bucket.stamp == stamp else { return false }
             flight.run.add()
             count.add(1, ordering: .sequentiallyConsistent)
-            drawer.flights.append(flight)
-            drawer.stamp = nextStamp()
-            drawers[flight.hash] = drawer
+            bucket.flights.append(flight)
+            bucket.stamp = nextStamp()
+            buckets[flight.hash] = bucket
             return true
         }
     }

@@ -88,7 +88,7 @@ extension Flight {
     }
 }
 
-extension LoadingDesk {
+extension LoadCoordinator {
     /// A load begins: counts it and answers when that was.
     func beginLoad() -> Int64 {
         counters.started.add(1, ordering: .relaxed)

@@ -56,7 +56,7 @@ extension MemoryCache {
     }
 }
 
-extension LoadingDesk {
+extension LoadCoordinator {
     /// Whether the stale value with this deadline has not been tried to refresh yet without success.
     func mayRefresh(_ key: Key, deadline: Int64) -> Bool {
         failedRefreshes?.value(forKey: key) != deadline

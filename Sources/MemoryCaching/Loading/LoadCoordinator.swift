@@ -8,7 +8,7 @@ public import Synchronization
 
 /// What a cache keeps for its loads: the flights under way, failures that are still remembered, and counters.
 @usableFromInline
-final class LoadingDesk<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let flights = FlightTable<Key, Value>()
     let counters = LoadCounters()
     let clock: LifetimeClock

@@ -40,9 +40,10 @@ extension CacheEngine {
     }
 
     /// The shard whose least head is the least of all and less than `bound`, not locked; nil where there is none. The
-    /// only shard there is has published nothing and is returned whatever it holds.
+    /// only shard there is has published nothing and is returned whatever it holds. Of equals the first is taken,
+    /// counted round from `start`.
     @inlinable
-    func cheapestShard(costlyOnly: Bool, below bound: Double = .infinity) -> ShardPointer? {
+    func cheapestShard(costlyOnly: Bool, below bound: Double = .infinity, from start: Int = 0) -> ShardPointer? {
         let word = directory.load(ordering: .acquiring)
         if word == 0 { return nil }
         let first = Self.shard(0, of: word)
@@ -50,15 +51,16 @@ extension CacheEngine {
         guard count > 1, let published = first.pointee.published else { return first }
         var best = -1
         var least = bound.bitPattern
-        var index = 0
-        while index < count {
+        var step = 0
+        while step < count {
+            let index = (start &+ step) & (count &- 1)
             // Bits of doubles that are not negative compare as the doubles do.
             let height = published[index &* 2 &+ (costlyOnly ? 1 : 0)].load(ordering: .relaxed)
             if height < least {
                 least = height
                 best = index
             }
-            index &+= 1
+            step &+= 1
         }
         return best < 0 ? nil : Self.shard(best, of: word)
     }
@@ -89,6 +91,10 @@ extension CacheEngine {
 
     /// Evicts the entry of least worth in the whole cache, unless its height is above `price`. Returns its cost; its
     /// room is the caller's.
+    ///
+    /// Entries of one size that came within one lifetime of the cache have one height, and each shard knows which of its
+    /// own is the oldest. So the shards take turns: emptied one after the other, a cache would lose its newest entries
+    /// before its oldest, and what leaves would lie scattered over all pages, none of which could be returned.
     @inlinable
     @inline(never)
     func evictOne(
@@ -97,7 +103,9 @@ extension CacheEngine {
         below price: Double = .infinity,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Int? {
-        while let shard = cheapestShard(costlyOnly: costlyOnly) {
+        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
+        evictionTurn.store(turn, ordering: .relaxed)
+        while let shard = cheapestShard(costlyOnly: costlyOnly, from: turn) {
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if shard.pointee.isRetired {
                 unlock(shard)

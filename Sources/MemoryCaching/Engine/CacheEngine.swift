@@ -76,6 +76,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let insertionsSincePruning = Atomic<Int>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
+    /// Whose turn it is among shards of equal price. Two threads may take the same turn; that does no harm.
+    @usableFromInline let evictionTurn = Atomic<Int>(0)
     let settings: Mutex<Settings>
 
     struct Settings: @unchecked Sendable {

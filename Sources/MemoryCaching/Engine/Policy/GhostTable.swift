@@ -24,6 +24,9 @@ struct GhostTable {
     @usableFromInline var unit: Double = 0
     /// Mean L between a ghost's eviction and its end, G of the policy; 0 while unknown.
     @usableFromInline var lifetime: Double = 0
+    /// Ghosts to be remembered yet before the stamps may be rewritten again: a rewriting is paid by as many insertions
+    /// as an eighth of the table has places, however fast L stands still or runs.
+    @usableFromInline var rescaleDelay = 0
 
     @inlinable
     init() {}
@@ -92,7 +95,10 @@ struct GhostTable {
         guard oldest != .max else { return }
         // An exponential mean over 50 overwritten ghosts.
         lifetime += 0.02 * (Double(oldest) * unit - lifetime)
-        if lifetime > 2048 * unit || (lifetime < 128 * unit && lifetime > 0) { rescale(inflation: inflation) }
+        rescaleDelay &-= 1
+        if rescaleDelay <= 0, lifetime > 2048 * unit || (lifetime < 128 * unit && lifetime > 0) {
+            rescale(inflation: inflation)
+        }
     }
 
     /// Makes room for `residents`: doubles the sets, each ghost standing in both halves until one is overwritten.
@@ -121,6 +127,7 @@ struct GhostTable {
     @usableFromInline
     mutating func rescale(inflation: Double) {
         guard let ghosts else { return }
+        rescaleDelay = capacity / 8
         let newUnit = Self.powerOfTwo(notAbove: lifetime / 512)
         let now = stamp(inflation)
         let ratio = unit / newUnit

@@ -49,6 +49,20 @@ struct EnginePolicyTests {
         }
     }
 
+    @Test("of entries alike the oldest go first, over all shards")
+    func theOldestOfEqualsGoFirst() {
+        let cache = MemoryCache<Int, Int>()
+        let count = 40_000
+        for key in 0..<count { cache.setValue(key, forKey: key, cost: 1) }
+        cache.trim(toCost: count / 2)
+        let kept = (0..<count).filter { cache.contains($0) }
+        #expect(kept.count == count / 2)
+        // The shards take turns, and hash to some hundred entries more or less: nothing of the oldest third has stayed,
+        // nothing of the newest third has gone.
+        #expect(kept.first! > count / 3)
+        #expect(kept.filter { $0 >= count * 2 / 3 }.count == count - count * 2 / 3)
+    }
+
     @Test("a ghost is found once, ages with inflation, and the oldest of a set gives way")
     func ghosts() throws {
         var table = GhostTable()

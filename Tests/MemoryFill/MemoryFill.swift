@@ -6,8 +6,8 @@
 
 // Fills one kind of cache with more than a container may hold, as fast as it can, and says what came of it:
 //     memory-fill KIND BYTES MEBIBYTES THREADS
-// KIND is one of Kind's cases, BYTES the size of a value, MEBIBYTES what to insert in all. It prints one line of JSON;
-// being killed prints nothing. For the tests, and by hand inside a memory cgroup.
+// KIND is one of Kind's cases, BYTES the size of a value (see Sizes), MEBIBYTES what to insert in all. It prints one line
+// of JSON; being killed prints nothing. For the tests, and by hand inside a memory cgroup.
 
 import Dispatch
 import MemoryCaching
@@ -51,19 +51,19 @@ enum Kind: String, CaseIterable {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["overhead"] { return Overhead.run() }
         if arguments == ["reactions"] { return ReactionTimes.run() }
-        guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let bytes = Int(arguments[1]), bytes > 0,
+        guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let sizes = Sizes(arguments[1]),
             let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]), threads > 0
         else {
             print("usage: memory-fill \(Kind.allCases.map(\.rawValue).joined(separator: "|")) BYTES MEBIBYTES THREADS")
             throw Usage()
         }
         let filled = kind.make()
-        let count = (mebibytes << 20) / bytes
+        let count = sizes.count(in: mebibytes << 20)
         let clock = ContinuousClock()
         let fillTime = clock.measure {
             DispatchQueue.concurrentPerform(iterations: threads) { thread in
                 for key in stride(from: thread, to: count, by: threads) {
-                    filled.store([UInt8](repeating: pattern(key), count: bytes), key)
+                    filled.store([UInt8](repeating: pattern(key), count: sizes.size(of: key, among: count)), key)
                 }
             }
         }
@@ -74,7 +74,7 @@ enum Kind: String, CaseIterable {
             for key in 0..<count {
                 guard let value = filled.load(key) else { continue }
                 readable += value.count
-                if value.count != bytes || !isPattern(value, key) { wrong += 1 }
+                if value.count != sizes.size(of: key, among: count) || !isPattern(value, key) { wrong += 1 }
             }
         }
         let governor = MemoryGovernor.shared.statistics
@@ -82,10 +82,11 @@ enum Kind: String, CaseIterable {
         let share = limit > 0 ? Int(Double(readable) / Double(limit) * 1000) : 0
         print(
             """
-            {"kind": "\(kind.rawValue)", "bytes": \(bytes), "threads": \(threads), "inserted": \(count * bytes), \
+            {"kind": "\(kind.rawValue)", "bytes": "\(arguments[1])", "threads": \(threads), "inserted": \(mebibytes << 20), \
             "readable": \(readable), "share": \(Double(share) / 1000), "wrong": \(wrong), \
             "limit": \(limit), "used": \(budget.usedBytes), "trims": \(governor.trims), \
             "trimMilliseconds": \(governor.trimNanoseconds / 1_000_000), "trimmed": \(governor.bytesTrimmed), \
+            "reactions": \(governor.reactions), "reactionsFreed": \(governor.bytesFreed), \
             "fillMilliseconds": \(Int(fillTime / .milliseconds(1))), \
             "readMilliseconds": \(Int(readTime / .milliseconds(1)))}
             """

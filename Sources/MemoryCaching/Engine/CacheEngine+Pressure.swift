@@ -14,7 +14,7 @@ extension CacheEngine: ReclaimableCache {
     }
 
     /// What one byte of an entry without a cost is of its price: such entries are ranked by the piece.
-    private var bytesPerFreeEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
+    @usableFromInline var bytesPerFreeEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
 
     @usableFromInline
     package var marginalPrice: Double {
@@ -44,6 +44,12 @@ extension CacheEngine: ReclaimableCache {
     }
 
     @usableFromInline
+    package var holdings: (entries: Int, costs: Int) {
+        let costs = budget.totalCost
+        return costs > 0 ? (0, costs) : (budget.entries.load(ordering: .relaxed), 0)
+    }
+
+    @usableFromInline
     package func discardUnusedContent() -> Int {
         guard let hooks, hasDiscardable.load(ordering: .relaxed) else { return 0 }
         var freed = 0
@@ -60,6 +66,16 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package func evict(bytes: Int, below price: Double) -> Int {
         removeExpired()
+        let evictor = settings.withLock { $0.evictor }
+        return evictor.map { $0(self, bytes, price) } ?? evictLeast(bytes, below: price)
+    }
+
+    /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;
+    /// returns about how many bytes that freed.
+    @inlinable
+    @inline(never)
+    func evictLeast(_ bytes: Int, below price: Double) -> Int {
+        let bytesPerFreeEntry = bytesPerFreeEntry
         var freed = 0
         var isDone = false
         while freed < bytes, !isDone {

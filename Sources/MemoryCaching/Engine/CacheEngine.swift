@@ -84,7 +84,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         // Only ever read and written whole, under the mutex.
         var name: String
         var observer: ((Key, Value, RemovalCause) -> Void)?
+        var evictor: Evictor?
     }
+
+    /// Evicts as the governor asks; see ``evict(bytes:below:)``.
+    @usableFromInline typealias Evictor = (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int
 
     /// A cache without entries.
     ///

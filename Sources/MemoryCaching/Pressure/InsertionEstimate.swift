@@ -11,8 +11,8 @@
 /// of them took more, on the mean, than (g + slack) / n; the slack is what the kernel charges in advance (64 pages a
 /// processor, mm/memcontrol.c MEMCG_CHARGE_BATCH), so the bound falls quickly as n grows.
 ///
-/// The estimate rises at once and falls only by windows in which nothing was evicted or returned: insertions into
-/// holes seem to cost nothing.
+/// The estimate rises at once. It falls by windows in which nothing was evicted or returned, for insertions into holes
+/// seem to cost nothing; and with what the process holds, which the allocator knows.
 struct InsertionEstimate: Sendable {
     /// Bytes of a first insertion before anything is known.
     static let pessimistic = 65_536.0
@@ -23,6 +23,13 @@ struct InsertionEstimate: Sendable {
 
     /// Bytes of real memory that an insertion takes.
     private(set) var bytes = pessimistic
+    /// Bytes of real memory that an entry takes which has been there for a while: what evicting it gives. Another than
+    /// ``bytes`` where sizes have changed.
+    var residentBytes: Double { meanHeld ?? bytes }
+    private var meanHeld: Double?
+    /// Bytes that the process held beside the entries when an insertion was last measured.
+    private var heldByOthers = 0.0
+    private var isMeasuredAnew = false
     /// Bytes of real memory behind each byte of cost that the cache reports, 1 at least; 1 where costs are sizes in
     /// bytes or not given at all (the cache then reports the estimate itself).
     private(set) var bytesPerCost = 1.0
@@ -57,6 +64,31 @@ struct InsertionEstimate: Sendable {
         bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 1), 1e6) : 1
     }
 
+    /// Corrects the estimate by what the whole process holds, `held` bytes, while the cache has `entries` that have no
+    /// cost, or others with `costs` in sum.
+    ///
+    /// What others hold is known from when an insertion was last measured, and taken to be the same still.
+    mutating func correct(held: Int, entries: Int, costs: Int) {
+        guard held > 0 else { return }
+        // Fewer than 256 are easily outweighed by all else that the process holds.
+        if entries >= 256 {
+            let (held, entries) = (Double(held), Double(entries))
+            if isMeasuredAnew {
+                heldByOthers = max(0, held - entries * bytes)
+                isMeasuredAnew = false
+            }
+            let mean = max((held - heldByOthers) / entries, Self.least)
+            meanHeld = mean
+            // Entries that have come lately are as large as the mean at least where it has risen, and smaller where it
+            // has fallen.
+            if mean < bytes || mean > bytes * 1.25 {
+                bytes = mean
+                isMeasured = true
+            }
+        }
+        if costs > 0 { bytesPerCost = min(bytesPerCost, max(1, Double(held) / Double(costs))) }
+    }
+
     /// Bounds the estimate by all undisturbed growth since the last measurement, and measures once that is large.
     private mutating func learn(_ count: Double, _ growth: Double) {
         pending.insertions += count
@@ -67,6 +99,7 @@ struct InsertionEstimate: Sendable {
         let measured = pending.growth / pending.insertions
         bytes = measured > bytes || !isMeasured ? measured : bytes + (measured - bytes) / 2
         isMeasured = true
+        isMeasuredAnew = true
         pending = (0, 0)
     }
 

@@ -60,13 +60,17 @@ extension MemoryGovernor {
     }
 
     /// Brings usage from the brink half way back to the mark, so that the next step is not there again: by returning
-    /// what is free, and where that is not enough by evicting more, twice as much each time, whatever it costs.
+    /// what is free, and where that is not enough by evicting more, twice as much each time.
+    ///
+    /// Where values of many ages share their pages, the allocator can return nothing however much is evicted. What is
+    /// free is then room for the insertions to come, and four times what is missing is enough of it. But in the last
+    /// thirty-second before the limit eviction goes on whatever it costs.
     private func stepBackFromBrink() {
         let isFirst = state.withLock { state in
             defer { state.isAtBrink = true }
             return !state.isAtBrink
         }
-        guard isFirst else { return trimNow() }
+        guard isFirst else { return awaitStepBack() }
         defer { state.withLock { $0.isAtBrink = false } }
         for round in 0..<16 {
             trimNow()
@@ -74,11 +78,23 @@ extension MemoryGovernor {
             let look = AdmissionLedger.Look(reading)
             let target = look.mark + (look.brink - look.mark) / 2
             guard look.used > target else { return }
+            if round > 0 {
+                takeCensus(at: now(), isUrgent: true)
+                let holes = state.withLock { $0.ledger.holes }
+                if look.used < look.limit - look.limit / 32, holes >= 4 * (look.used - target) { return }
+            }
             let asked = max(look.used - target, (look.limit / 64) << min(round, 8))
             let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)
             state.withLock { $0.ledger.evicted(freed) }
             if freed == 0 { return }
         }
+    }
+
+    /// Waits until the thread that steps back from the brink is done: whoever went on inserting would outrun it. 200 ms at
+    /// most, because it runs removal handlers, which may be waiting for this thread.
+    private func awaitStepBack() {
+        let begin = now()
+        repeat { trimNow() } while state.withLock({ $0.isAtBrink }) && now() &- begin < 200_000_000
     }
 
     /// Discards content that nobody accesses, in all caches; returns about how many bytes that freed.

@@ -52,7 +52,11 @@ extension MemoryGovernor: PressureThreadClient {
             return now &+ 1_000_000_000
         }
         let look = AdmissionLedger.Look(reading)
-        // A 128th beyond the mark is the inserting threads' own play.
+        let isQuiet = noteTurn()
+        if look.room < look.limit / 16, !isQuiet { takeCensus(at: now) }
+        // A 128th beyond the mark is the inserting threads' own play. Twice that is not: what they have been granted was
+        // measured by another size of values, or others are at work.
+        if look.room < -look.limit / 64 { revokeCredits() }
         if look.room < -look.limit / 128, let exact = gauge.read(now: now, exact: true) {
             let decision = state.withLock { $0.ledger.relieve(.init(exact)) }
             carryOut(decision)
@@ -63,16 +67,48 @@ extension MemoryGovernor: PressureThreadClient {
             if pacing.allows(at: self.now(), isUrgent: isUrgent) {
                 trim(self.now(), before: gauge.read(now: self.now(), exact: true))
             } else {
-                return now &+ min(pacing.remaining(at: self.now()), Self.watchInterval(look))
+                return now &+ min(pacing.remaining(at: self.now()), watchInterval(look))
             }
         }
-        return now &+ Self.watchInterval(look)
+        return now &+ watchInterval(look)
     }
 
-    /// How long usage may go unwatched: until a burst of 3 GB/s from here could reach the brink; a millisecond at
-    /// least, a second at most.
-    static func watchInterval(_ look: AdmissionLedger.Look) -> UInt64 {
-        UInt64(min(max((look.brink - look.used) / 3, 1_000_000), 1_000_000_000))
+    /// Whether nothing has been inserted since the last turn.
+    private func noteTurn() -> Bool {
+        state.withLock { state in
+            let isQuiet = state.expected == state.expectedAtTurn
+            state.expectedAtTurn = state.expected
+            state.quietTurns = isQuiet ? min(state.quietTurns + 1, 7) : 0
+            return isQuiet
+        }
+    }
+
+    /// How long usage may go unwatched: until a burst from here could reach the brink. Twice as long after each turn
+    /// that found nothing new, up to 100 ms: a full cache in a process that rests wakes it ten times a second, and of
+    /// what others take meanwhile the kernel's thresholds tell.
+    func watchInterval(_ look: AdmissionLedger.Look) -> UInt64 {
+        let quietTurns = state.withLock { $0.quietTurns }
+        let respite = max(look.respite, 1_000_000)
+        return max(respite, min(respite << UInt64(quietTurns), 100_000_000))
+    }
+
+    /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
+    func takeCensus(at now: UInt64, isUrgent: Bool = false) {
+        guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
+        let census = takeCensus()
+        let holdings = participants().map { ($0.figures, $0.cache.holdings) }
+        let end = max(self.now(), now)
+        state.withLock { state in
+            state.censusPacing.finished(at: end)
+            guard let census else { return }
+            state.ledger.counted(holes: census.holes)
+            for (figures, holding) in holdings {
+                guard var member = state.members[ObjectIdentifier(figures)] else { continue }
+                member.estimate.correct(held: census.held, entries: holding.entries, costs: holding.costs)
+                state.members[ObjectIdentifier(figures)] = member
+                figures.publish(member.estimate)
+            }
+        }
     }
 
     // MARK: Trimming

@@ -20,6 +20,8 @@ internal import Synchronization
 ///   removal handlers, log hooks) happens after.
 /// - While there is ample room a grant takes no lock: it is deducted from ``allowance``, of which each look leaves an
 ///   eighth of the room, and which is void after 5 ms.
+/// - A grant is in bytes, and bytes are an estimate where no cost is given: values may become a hundred times as large
+///   from one insertion to the next. So a grant also ends with time: before a burst could have reached the brink.
 /// - What is granted and not yet spent is never more than half the room that there was when it was granted; when
 ///   memory gets short all of it is revoked. So all shards of all caches together cannot outrun the last eighth.
 /// - `normal` never evicts. A level above it sets a ``ceiling`` for what the caches hold together, which stays until
@@ -85,6 +87,10 @@ package final class MemoryGovernor: Sendable {
         /// Whether some thread is at work at the brink.
         var isAtBrink = false
         var pacing = TrimPacing()
+        var censusPacing = CensusPacing()
+        /// What had been expected at the thread's last turn, and how many turns have found nothing new since.
+        var expectedAtTurn = 0
+        var quietTurns = 0
         var statistics = PressureStatistics()
     }
 
@@ -92,6 +98,7 @@ package final class MemoryGovernor: Sendable {
     let gauge: MemoryGauge
     let now: @Sendable () -> UInt64
     let trimAllocator: @Sendable () -> Void
+    let takeCensus: @Sendable () -> HeapCensus?
     let state = Mutex(State())
     /// Trims done so far; those who wait at the brink wait for it.
     let trims = CompletionCounter()
@@ -105,6 +112,8 @@ package final class MemoryGovernor: Sendable {
     /// Bytes that may be granted without another look, and until when.
     private let allowance = Atomic(0)
     private let allowanceEnds = Atomic<UInt64>(0)
+    /// When the next look is due, whatever has been granted.
+    private let nextLook = Atomic<UInt64>(0)
     /// Bytes spent since the last look.
     private let spentSinceLook = Atomic(0)
     /// Bytes granted and not yet reported as spent.
@@ -115,12 +124,14 @@ package final class MemoryGovernor: Sendable {
         monitor: MemoryPressureMonitor,
         gauge: MemoryGauge = MemoryGauge(),
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
-        trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() }
+        trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
+        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() }
     ) {
         self.monitor = monitor
         self.gauge = gauge
         self.now = now
         self.trimAllocator = trimAllocator
+        self.takeCensus = takeCensus
     }
 
     /// Whether pressure lasts.
@@ -159,6 +170,11 @@ package final class MemoryGovernor: Sendable {
 
     // MARK: Grants
 
+    /// Whether it is so long since usage was looked at that a burst could have reached the brink. Reads the clock (20 to
+    /// 50 ns): to be asked at every sixteenth insertion.
+    @usableFromInline
+    package var isLookOverdue: Bool { now() >= nextLook.load(ordering: .relaxed) }
+
     /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must.
     func grant(after spent: Int, of granted: Int, to figures: PressureFigures) -> Int {
         spentSinceLook.add(spent, ordering: .relaxed)
@@ -179,7 +195,11 @@ package final class MemoryGovernor: Sendable {
 
     private func look(_ now: UInt64, for figures: PressureFigures) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
-        guard let reading = gauge.read(now: now) else { return keepBelowCeiling(granting: 1 << 20) }
+        guard let reading = gauge.read(now: now) else {
+            nextLook.store(now &+ 1_000_000, ordering: .relaxed)
+            return keepBelowCeiling(granting: 1 << 20)
+        }
+        nextLook.store(now &+ AdmissionLedger.Look(reading).respite, ordering: .relaxed)
         let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
         let (decision, becameTight) = state.withLock { state in
             observe(reading, inserted: inserted, by: figures, &state)

@@ -64,6 +64,6 @@ package final class PressureFigures: Sendable {
 
     func publish(_ estimate: InsertionEstimate) {
         leastCharge.store(estimate.leastCharge, ordering: .relaxed)
-        bytesPerEntry.store(Int(estimate.bytes), ordering: .relaxed)
+        bytesPerEntry.store(Int(estimate.residentBytes), ordering: .relaxed)
     }
 }

@@ -27,6 +27,10 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// Bytes that the cache could give back, as far as it knows: given costs, or its estimate where none were given.
     var reclaimableBytes: Int { get }
 
+    /// How many entries there are in memory of the allocator's that have no cost, where no entry has any, and the sum of
+    /// the costs where some have; 0 and 0 where nothing can be said of the bytes that an entry takes.
+    var holdings: (entries: Int, costs: Int) { get }
+
     /// Discards content that nobody accesses (counter 0); returns about how many bytes that freed.
     func discardUnusedContent() -> Int
 
@@ -47,5 +51,8 @@ package protocol ReclaimableCache: AnyObject, Sendable {
 }
 
 extension ReclaimableCache {
+    @usableFromInline
+    package var holdings: (entries: Int, costs: Int) { (0, 0) }
+
     package func raisePrice(to price: Double) {}
 }

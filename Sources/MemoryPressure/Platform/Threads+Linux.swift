@@ -56,6 +56,13 @@ extension Platform {
     /// Asks the allocator to return its free memory to the system.
     package static func trimAllocator() { _ = cms_malloc_trim(0) }
 
+    /// Bytes that the allocator has given out and bytes that lie free in its heaps; nil where it cannot say.
+    static func allocatorUsage() -> (live: Int, unused: Int)? {
+        var (live, unused) = (0, 0)
+        guard cms_allocator_usage(&live, &unused) != 0 else { return nil }
+        return (live, unused)
+    }
+
     /// Calls `body` in the child after every fork. It may do no more than touch an atomic.
     static func onForkInChild(_ body: @convention(c) () -> Void) { pthread_atfork(nil, nil, body) }
 

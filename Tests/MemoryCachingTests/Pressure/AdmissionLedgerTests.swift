@@ -227,6 +227,41 @@ private struct ModelProcess {
         #expect(estimate.bytes == 65_536)
     }
 
+    /// Values become 200 times as large, or as small: what eviction gives follows what is there, what an insertion takes
+    /// is never taken for less than what is there has taken on the mean.
+    @Test(arguments: [(280.0, 65_700.0), (65_700.0, 280.0)])
+    func whatTheProcessHoldsTellsOfAnotherSize(before: Double, after: Double) {
+        var estimate = InsertionEstimate()
+        for _ in 0..<100 {
+            estimate.learn(insertions: 4096, costs: 0, growth: Int(4096 * before), isUndisturbed: true)
+        }
+        let others = 20 << 20
+        let bytes = 220.0 * 1024 * 1024
+        func census(old: Double, new: Double) {
+            estimate.correct(held: others + Int(old * before + new * after), entries: Int(old + new), costs: 0)
+        }
+        census(old: bytes / before, new: 0)
+        #expect(abs(estimate.residentBytes - before) < before / 20)
+        for part in [0.9, 0.5, 0.1] {
+            let (old, new) = (bytes * part / before, bytes * (1 - part) / after)
+            census(old: old, new: new)
+            let mean = bytes / (old + new)
+            #expect(abs(estimate.residentBytes - mean) < mean / 10, "\(part): \(estimate.residentBytes), not \(mean)")
+            #expect(estimate.bytes >= mean * 0.75)
+        }
+        census(old: 0, new: bytes / after)
+        #expect(abs(estimate.residentBytes - after) < after / 10)
+        #expect(abs(estimate.bytes - after) < after / 4)
+    }
+
+    @Test func aFewEntriesProveNothingOfWhatTheProcessHolds() {
+        var estimate = InsertionEstimate()
+        estimate.correct(held: 100 << 20, entries: 255, costs: 0)
+        estimate.correct(held: 0, entries: 1 << 20, costs: 0)
+        #expect(estimate.bytes == InsertionEstimate.pessimistic)
+        #expect(estimate.residentBytes == InsertionEstimate.pessimistic)
+    }
+
     @Test func costsThatAreNoSizesAreFoundOut() {
         var honest = InsertionEstimate()
         var counted = InsertionEstimate()
@@ -236,6 +271,25 @@ private struct ModelProcess {
         }
         #expect(abs(honest.bytesPerCost - 1.03) < 0.05 && honest.leastCharge < 1024)
         #expect(abs(counted.bytesPerCost - 4200) < 250 && counted.leastCharge > 4000)
+    }
+}
+
+@Suite struct CensusPacingTests {
+    @Test func takesATwentiethOfTheTimeAndHalfOfItAtTheBrink() {
+        let millisecond: UInt64 = 1_000_000
+        var pacing = CensusPacing()
+        func begins(_ milliseconds: UInt64, isUrgent: Bool) -> Bool {
+            pacing.begins(at: milliseconds * millisecond, isUrgent: isUrgent)
+        }
+        #expect(begins(0, isUrgent: false))
+        pacing.finished(at: 10 * millisecond)
+        #expect(!begins(199, isUrgent: false))
+        #expect(!begins(19, isUrgent: true))
+        #expect(begins(20, isUrgent: true))
+        pacing.finished(at: 20 * millisecond)
+        #expect(!begins(24, isUrgent: true))
+        #expect(!begins(119, isUrgent: false))
+        #expect(begins(120, isUrgent: false))
     }
 }
 

@@ -40,6 +40,18 @@ import _CacheTestSupport
         #expect(report.share >= (bytes == 200 ? 0.25 : 0.45), "\(outcome)")
     }
 
+    /// Values that become 300 times as large, or as small, in the middle: what was learned of the first is wrong for the
+    /// second, and so is what they leave behind in the allocator's heap.
+    @Test(arguments: ["200,65536", "65536,200", "200-65536"]) func sizesMayChange(sizes: String) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let outcome = try sandbox.run(Self.tool, ["memory", sizes, "240", "2"], seconds: 120)
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0)
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.wrong == 0 && report.share > 0.1, "\(outcome)")
+    }
+
     @Test(arguments: ["dictionary", "foundation"]) func whatHasNoLimitIsKilled(kind: String) throws {
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }

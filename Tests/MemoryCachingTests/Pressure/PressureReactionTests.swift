@@ -19,7 +19,8 @@ import _CacheTestSupport
             monitor: MemoryPressureMonitor(signals: [signal]),
             gauge: MemoryGauge(SystemFiles(root: "/nonexistent")),
             now: now,
-            trimAllocator: {}
+            trimAllocator: {},
+            takeCensus: { nil }
         )
     }
 

@@ -57,6 +57,7 @@ package final class MemoryGovernor: Sendable {
     /// Where the window began in which a member learns.
     struct LearningWindow {
         var used: Int
+        var resident: Int?
         var expected: Int
         var disturbances: Int
         var correction: Int
@@ -99,6 +100,7 @@ package final class MemoryGovernor: Sendable {
     let now: @Sendable () -> UInt64
     let trimAllocator: @Sendable () -> Void
     let takeCensus: @Sendable () -> HeapCensus?
+    let residentBytes: @Sendable () -> Int?
     let state = Mutex(State())
     /// Trims done so far; those who wait at the brink wait for it.
     let trims = CompletionCounter()
@@ -125,13 +127,15 @@ package final class MemoryGovernor: Sendable {
         gauge: MemoryGauge = MemoryGauge(),
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
         trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
-        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() }
+        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() },
+        residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() }
     ) {
         self.monitor = monitor
         self.gauge = gauge
         self.now = now
         self.trimAllocator = trimAllocator
         self.takeCensus = takeCensus
+        self.residentBytes = residentBytes
     }
 
     /// Whether pressure lasts.
@@ -231,19 +235,30 @@ package final class MemoryGovernor: Sendable {
         member.insertions += figures.insertions.exchange(0, ordering: .relaxed)
         member.costs += figures.costs.exchange(0, ordering: .relaxed)
         let own = member.estimate.expected(insertions: member.insertions, costs: member.costs)
+        var resident: Int?
         if let before = member.learnedAt, before.correction == reading.correction {
             // A shard reports when its credit is spent, and what it reports may have grown usage long before. So a
             // window must be large beside all that is granted and not reported; growth that is large beside both is
             // news at once.
             let unreported = max(0, outstanding.load(ordering: .relaxed))
+            let surprise = 2 * (own + unreported) + (4 << 20)
+            let isLarge = own >= max(4 << 20, 4 * unreported)
             let grown = reading.used - before.used
-            guard own >= max(4 << 20, 4 * unreported) || grown >= 2 * (own + unreported) + (4 << 20) else { return }
+            guard isLarge || grown >= surprise else { return }
+            // Usage grows by what others do, too, in this container or on this machine: what this process takes is asked
+            // for only now, because it costs five microseconds.
+            resident = residentBytes()
+            let ownGrowth = resident.flatMap { now in before.resident.map { now - $0 } } ?? grown
+            guard isLarge || ownGrowth >= surprise else {
+                member.learnedAt?.used = reading.used
+                return
+            }
             // Others inserted meanwhile: this member's part of the growth is its part of what was expected.
             let all = max(state.expected - before.expected, own, 1)
             member.estimate.learn(
                 insertions: member.insertions,
                 costs: Double(member.costs),
-                growth: Int(Double(grown) * Double(own) / Double(all)),
+                growth: Int(Double(ownGrowth) * Double(own) / Double(all)),
                 isUndisturbed: before.disturbances == state.disturbances
             )
             figures.publish(member.estimate)
@@ -252,6 +267,7 @@ package final class MemoryGovernor: Sendable {
         member.costs = 0
         member.learnedAt = .init(
             used: reading.used,
+            resident: resident ?? residentBytes(),
             expected: state.expected,
             disturbances: state.disturbances,
             correction: reading.correction

@@ -34,10 +34,16 @@ package struct HeapCensus: Sendable, Equatable {
     /// Asks the allocator and the kernel; nil where either cannot say. Takes microseconds as a rule, and some ten
     /// milliseconds where half a million free chunks lie scattered over the heap.
     package static func take() -> HeapCensus? {
-        guard let (live, unused) = Platform.allocatorUsage(), live > 0,
-            let words = SystemFiles.system.text("/proc/self/statm")?.split(separator: " "), words.count > 2,
+        guard let (live, unused) = Platform.allocatorUsage(), live > 0, let resident = residentBytes() else { return nil }
+        return HeapCensus(live: live, unused: unused, resident: resident)
+    }
+
+    /// Bytes of this process's private memory that are resident; nil where the kernel does not say. Takes some five
+    /// microseconds: the file is opened anew, because one kept over a fork would tell of the parent.
+    package static func residentBytes() -> Int? {
+        guard let words = SystemFiles.system.text("/proc/self/statm")?.split(separator: " "), words.count > 2,
             let resident = Int(words[1]), let shared = Int(words[2])
         else { return nil }
-        return HeapCensus(live: live, unused: unused, resident: max(0, resident - shared) * Platform.pageSize)
+        return max(0, resident - shared) * Platform.pageSize
     }
 }

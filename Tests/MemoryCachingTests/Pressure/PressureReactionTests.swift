@@ -20,7 +20,8 @@ import _CacheTestSupport
             gauge: MemoryGauge(SystemFiles(root: "/nonexistent")),
             now: now,
             trimAllocator: {},
-            takeCensus: { nil }
+            takeCensus: { nil },
+            residentBytes: { nil }
         )
     }
 

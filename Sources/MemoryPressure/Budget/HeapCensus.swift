@@ -34,7 +34,9 @@ package struct HeapCensus: Sendable, Equatable {
     /// Asks the allocator and the kernel; nil where either cannot say. Takes microseconds as a rule, and some ten
     /// milliseconds where half a million free chunks lie scattered over the heap.
     package static func take() -> HeapCensus? {
-        guard let (live, unused) = Platform.allocatorUsage(), live > 0, let resident = residentBytes() else { return nil }
+        guard let (live, unused) = Platform.allocatorUsage(), live > 0, let resident = residentBytes() else {
+            return nil
+        }
         return HeapCensus(live: live, unused: unused, resident: resident)
     }
 

@@ -11,7 +11,7 @@ import Foundation
 import class FoundationCaching.NSCache
 import class FoundationCaching.NSPurgeableData
 
-func download(_ url: NSURL) -> Data { Data((url.absoluteString ?? "").utf8) }
+func download(_ url: NSURL) -> Data { Data(url.description.utf8) }
 func use(_ data: NSPurgeableData) { precondition(data.length > 0) }
 
 // snippet.show

@@ -83,31 +83,5 @@ final class Loop<Cache: BenchmarkedCache>: @unchecked Sendable {
     }
 
     /// Asks until `stop` is set; returns how often.
-    func run(until stop: borrowing Atomic<Bool>) -> Int {
-        stream.keys.withUnsafeBufferPointer { keys in
-            var position = start, count = 0, found = 0
-            while !stop.load(ordering: .relaxed) {
-                // The flag is another core's cache line: looked at every 512 requests it costs nothing.
-                for _ in 0..<512 {
-                    let key = keys[position & (Requests.count - 1)]
-                    position += 1
-                    switch workload {
-                    case .hit100k, .hit1M:
-                        if cache.get(key) != nil { found += 1 }
-                    case .getOrSet:
-                        if cache.get(key) != nil { found += 1 } else { cache.set(stream.value, key) }
-                    case .mixed:
-                        if position & 1 == 0 {
-                            cache.set(stream.value, key)
-                        } else if cache.get(key) != nil {
-                            found += 1
-                        }
-                    }
-                }
-                count += 512
-            }
-            precondition(workload.limit > 0 || found == count, "a request that must hit has missed")
-            return count
-        }
-    }
+    func run(until stop: borrowing Atomic<Bool>) -> Int { cache.run(workload, stream, start: start, until: stop) }
 }

@@ -15,11 +15,13 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-/// Sleeps while the word holds `expected`; may return for no reason.
-static inline void cms_futex_wait(const void *word, uint32_t expected) {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+/// Sleeps while the word holds `expected`, for `nanoseconds` (below a second) at most; may return for no reason.
+static inline void cms_futex_wait(const void *word, uint32_t expected, long nanoseconds) {
+    struct timespec longest = {0, nanoseconds};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &longest, NULL, 0);
 }
 /// Wakes one thread that sleeps on the word.
 static inline void cms_futex_wake_one(const void *word) {
@@ -33,7 +35,12 @@ static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
 }
 #else
 #include <sched.h>
-static inline void cms_futex_wait(const void *word, uint32_t expected) { (void)word; (void)expected; sched_yield(); }
+static inline void cms_futex_wait(const void *word, uint32_t expected, long nanoseconds) {
+    (void)word;
+    (void)expected;
+    (void)nanoseconds;
+    sched_yield();
+}
 static inline void cms_futex_wake_one(const void *word) { (void)word; }
 #endif
 

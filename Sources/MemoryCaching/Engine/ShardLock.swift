@@ -7,22 +7,38 @@
 internal import CMemoryShims
 public import Synchronization
 
-/// A lock of four bytes in raw memory: a futex word that is 0 when free, 1 when held, 2 when held and waited for.
+/// A lock of two words in raw memory: one says whether it is held, the other whether somebody sleeps.
 ///
-/// Free to take and to release it costs one atomic exchange each and no call, which is what a cache hit pays; where
-/// it is contended it spins shortly and then sleeps, so that a preempted holder is not spun against.
+/// Free to take it costs one atomic exchange, and to release it a plain store, which is what a cache hit pays. A second
+/// exchange would cost as much again as the rest of the hit, because the processor lets no later load pass it. Where
+/// the lock is contended it spins shortly and then sleeps, so that a preempted holder is not spun against.
 ///
-/// - SeeAlso: Ulrich Drepper, "Futexes Are Tricky" (2011), mutex 2.
+/// Without a fence between the two words, who releases may miss a sleeper who is just lying down: its store is still on
+/// its way when the sleeper looks, and it looks for sleepers before the sleeper's store arrives. That takes a store that
+/// is under way for as long as a system call takes; and therefore nobody sleeps for longer than ``longestSleep`` at a
+/// time.
+///
+/// - SeeAlso: Ulrich Drepper, "Futexes Are Tricky" (2011), mutex 2, whose third state is the second word here.
 @usableFromInline
 package struct ShardLock {
+    /// 1 when held.
     @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt32>>
 
-    /// Bytes before what it guards where the word lies: in the same cache line, but no part of the structure, which is
+    /// 1 when somebody may sleep.
+    @inlinable
+    @inline(__always)
+    var sleepers: UnsafeMutablePointer<Atomic<UInt32>> { word + 1 }
+
+    /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
     /// modified as a whole while others try the lock. As many as the strictest alignment of what is guarded: the
     /// ledger's vectors of four doubles.
     @inlinable
     @inline(__always)
     static var distance: Int { 32 }
+
+    /// How long a sleeper trusts to be woken: a millisecond, in nanoseconds. Long beside a wake-up, short beside what a
+    /// person notices.
+    static var longestSleep: Int { 1_000_000 }
 
     /// The lock of the structure at `address`.
     @inlinable
@@ -31,20 +47,17 @@ package struct ShardLock {
         word = (address - Self.distance).assumingMemoryBound(to: Atomic<UInt32>.self)
     }
 
-    /// Makes the word of a new lock, free.
+    /// Makes the words of a new lock, free.
     @usableFromInline
-    func initialize() { word.initialize(to: Atomic(0)) }
+    func initialize() {
+        word.initialize(to: Atomic(0))
+        sleepers.initialize(to: Atomic(0))
+    }
 
     @inlinable
     @inline(__always)
     package func lock() {
-        let (taken, _) = word.pointee.compareExchange(
-            expected: 0,
-            desired: 1,
-            successOrdering: .acquiring,
-            failureOrdering: .relaxed
-        )
-        if !taken { lockContended() }
+        if !tryLock() { lockContended() }
     }
 
     /// Takes the lock if it is free. For taking a second shard's lock while one is held: never waiting, it cannot
@@ -63,7 +76,8 @@ package struct ShardLock {
     @inlinable
     @inline(__always)
     package func unlock() {
-        if word.pointee.exchange(0, ordering: .releasing) == 2 { wakeOne() }
+        word.pointee.store(0, ordering: .releasing)
+        if sleepers.pointee.load(ordering: .relaxed) != 0 { wakeOne() }
     }
 
     /// Spins some hundred cycles, about as long as another hit holds the lock, and then sleeps.
@@ -71,17 +85,22 @@ package struct ShardLock {
     @inline(never)
     func lockContended() {
         for _ in 0..<32 {
-            if word.pointee.load(ordering: .relaxed) == 0,
-                word.pointee.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
-            {
-                return
-            }
+            if word.pointee.load(ordering: .relaxed) == 0, tryLock() { return }
             cms_spin_hint()
         }
-        while word.pointee.exchange(2, ordering: .acquiring) != 0 { cms_futex_wait(word, 2) }
+        while true {
+            // Said before the lock is looked at, and left said when it is taken: others may sleep too.
+            _ = sleepers.pointee.exchange(1, ordering: .sequentiallyConsistent)
+            if tryLock() { return }
+            cms_futex_wait(sleepers, 1, Self.longestSleep)
+        }
     }
 
+    /// Wakes one sleeper, who will say whether there may be more of them.
     @usableFromInline
     @inline(never)
-    func wakeOne() { cms_futex_wake_one(word) }
+    func wakeOne() {
+        sleepers.pointee.store(0, ordering: .relaxed)
+        cms_futex_wake_one(sleepers)
+    }
 }

@@ -75,9 +75,8 @@ extension CacheEngine {
     ) -> Int? {
         let slot = shard.pointee.selectVictim(costlyOnly: costlyOnly)
         if slot == 0 { return nil }
-        shard.pointee.noteEviction(slot, residents: budget.entries.load(ordering: .relaxed))
         let cost = shard.pointee.storage.cost(of: slot)
-        let entry = shard.pointee.remove(slot, cause: cause)
+        let entry = shard.pointee.evict(slot, residents: budget.entries.load(ordering: .relaxed), cause: cause)
         if !departsSilently { departures.append(entry, cause: cause) }
         return cost
     }

@@ -60,6 +60,17 @@ extension CacheEngine {
         var hasLevel = info.has(EntryInfo.exact)
         var spent: InsertionCredit?
         var (shard, slot) = locate(key, hash)
+        if slot != 0, now == .min, ticket == nil, hooks == nil, shard.pointee.isAlike(slot, info, cost: cost),
+            !hasObserver.load(ordering: .relaxed)
+        {
+            var old = value
+            shard.pointee.exchange(slot, with: &old)
+            if governor != nil, shard.pointee.credit.spend(min(cost, Self.largestCharge)) { spent = takeCredit(shard) }
+            unlock(shard)
+            withExtendedLifetime(old) {}
+            if let spent { renewCredit(spent, hash) }
+            return true
+        }
         if now != .min { slot = removeExpired(shard, at: now, keeping: slot, into: &departures) }
         while true {
             if let ticket,
@@ -111,6 +122,7 @@ extension CacheEngine {
                     cost: cost,
                     deadline: deadline
                 )
+                HomeHint(guarding: shard).publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
                 break
             }
             if let room = evictHolding(shard, for: missing, into: &departures) {

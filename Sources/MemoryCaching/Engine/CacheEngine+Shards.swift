@@ -44,6 +44,7 @@ extension CacheEngine {
             }
             let mask = (1 &<< (word & 63)) &- 1
             let shard = Self.shard(Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask), of: word)
+            HomeHint(guarding: shard).prefetch(hash)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isRetired { return shard }
             unlock(shard)
@@ -117,6 +118,7 @@ extension CacheEngine {
         let word = UInt(bitPattern: block + Self.ledgerSize)
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
+        HomeHint(guarding: shard).initialize()
         shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil))
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
         if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
@@ -176,6 +178,7 @@ extension CacheEngine {
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             ShardLock(guarding: shard).initialize()
+            HomeHint(guarding: shard).initialize()
             shard.initialize(
                 to: Shard(storage: makeStorage(), ledger: old.pointee.ledger, published: published + index * 2)
             )
@@ -195,7 +198,11 @@ extension CacheEngine {
         first.pointee.removals = old.pointee.removals
         first.pointee.evidence = old.pointee.evidence
         first.pointee.credit = old.pointee.credit
-        for index in 0..<count { Self.shard(index, of: newWord).pointee.publish() }
+        for index in 0..<count {
+            let shard = Self.shard(index, of: newWord)
+            shard.pointee.publish()
+            HomeHint(guarding: shard).publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
+        }
         old.pointee.storage.deallocate()
         old.pointee.costlyQueues.deallocate()
         old.pointee.freeQueues.deallocate()

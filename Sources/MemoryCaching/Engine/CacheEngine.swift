@@ -133,6 +133,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let slot = shard.pointee.storage.find(key, hash)
         if slot == 0 {
             shard.pointee.misses &+= 1
+            // Who misses sets as a rule, and will ask for the ghost.
+            shard.pointee.ghosts.prefetch(hash)
             unlock(shard)
             return nil
         }

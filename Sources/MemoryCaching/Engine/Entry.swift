@@ -62,6 +62,9 @@ struct EntryInfo: Equatable {
     /// Flags that take a hit off the fast path.
     @inlinable @inline(__always) static var slow: UInt32 { discardable | expires | exact }
 
+    /// What an entry keeps as long as its value's kind and worth are the same: density and all flags but those of use.
+    @inlinable @inline(__always) static var kind: UInt32 { 0xFFF << 10 | free | slow }
+
     /// A slot without an entry: all flags at once, which no entry has (nothing free is discardable *and* of level 15
     /// on its first stay).
     @inlinable @inline(__always) static var vacant: EntryInfo { EntryInfo(bits: .max) }

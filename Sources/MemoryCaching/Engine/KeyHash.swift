@@ -12,7 +12,7 @@
 /// |---|---|
 /// | 57…63 | the shard |
 /// | 32…56 | the home in the shard's table |
-/// | 24…31 | the tag beside the slot in the table |
+/// | 28…35 | the tag beside the slot in the table: four bits of the home, and four others |
 /// | 16…47 | the set of the ghost table |
 /// | 0…15 | the fingerprint in the ghost table |
 ///

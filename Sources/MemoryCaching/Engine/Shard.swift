@@ -100,8 +100,11 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     }
 
     /// The height of the least head, absolute; infinite where there is none.
+    ///
+    /// Mutating, as ``publish()`` is, so that it works in place: what only reads a structure that cannot be copied may
+    /// yet be given a copy, of five hundred bytes.
     @inlinable
-    func leastHeight(costlyOnly: Bool) -> Double {
+    mutating func leastHeight(costlyOnly: Bool) -> Double {
         let least = costlyOnly ? costlyQueues.leastHeight : min(costlyQueues.leastHeight, freeQueues.leastHeight)
         return base + Double(least)
     }
@@ -128,11 +131,16 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         }
     }
 
-    /// Remembers a victim as a ghost, and what one more stay of it would have spent.
+    /// Takes a victim out and remembers it as a ghost, and what one more stay of it would have spent.
     @inlinable
-    mutating func noteEviction(_ slot: UInt32, residents: Int) {
+    mutating func evict(_ slot: UInt32, residents: Int, cause: RemovalCause) -> Entry<Key, Value> {
+        let hash = storage.hash(of: slot)
         let info = storage.view[slot].pointee.info
-        if info.has(EntryInfo.exact) { return }
+        if info.has(EntryInfo.exact) { return remove(slot, hash: hash, cause: cause) }
+        // Where its word and its ghost lie comes from memory while it leaves its queue.
+        prefetch(storage.table + Int(bitPattern: storage.home(hash)))
+        ghosts.prefetch(hash)
+        let count = storage.count
         let length = info.stay.length
         let kind = PolicyWeights.classOf(info)
         let lifetime = Float(ghosts.lifetime)
@@ -142,14 +150,16 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         evidence.expenseDensity += spent * deviation
         evidence.expenseSquares += spent * deviation * deviation
         evidence.evictions &+= 1
+        let entry = remove(slot, hash: hash, cause: cause)
         ghosts.put(
-            storage.hash(of: slot),
+            hash,
             class: kind,
             inflation: ledger.pointee.inflation,
             stay: Double(length),
-            residents: storage.count
+            residents: count
         )
         if evidence.evictions >= (published == nil ? 16 : 32) { settleEvidence(residents: residents) }
+        return entry
     }
 
     /// Hands the evidence to the learner, and takes care that heights stay exact: a `Float` is good for 2²⁴ steps, of
@@ -174,7 +184,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Says to the other shards how cheap the cheapest entry here is.
     @inlinable
-    func publish() {
+    mutating func publish() {
         guard let published else { return }
         let all = leastHeight(costlyOnly: false).bitPattern
         let costly = leastHeight(costlyOnly: true).bitPattern
@@ -223,6 +233,31 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         insertions &+= 1
     }
 
+    /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what
+    /// it was worth, and nothing of it but the order by worth is to be kept.
+    @inlinable
+    @inline(__always)
+    func isAlike(_ slot: UInt32, _ info: EntryInfo, cost: Int) -> Bool {
+        let old = storage.view[slot].pointee.info
+        return (old.bits ^ info.bits) & EntryInfo.kind == 0 && !info.has(EntryInfo.slow)
+            && cost == storage.cost(of: slot)
+    }
+
+    /// Exchanges the value of an entry, which is a use of it like a lookup, and puts the old one into `value`.
+    @inlinable
+    @inline(__always)
+    mutating func exchange(_ slot: UInt32, with value: inout Value) {
+        let entry = storage.entries + Int(slot)
+        entry.pointee.meta.info.bits |= EntryInfo.touched
+        if let identities = storage.identities {
+            storage.generation &+= 1
+            identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
+        }
+        insertions &+= 1
+        removals[.replaced] &+= 1
+        swap(&entry.pointee.value, &value)
+    }
+
     /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry goes to the end of
     /// its queue; having been replaced is no use of it.
     @inlinable
@@ -262,10 +297,15 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Takes an entry out, for `cause`.
     @inlinable
     mutating func remove(_ slot: UInt32, cause: RemovalCause) -> Entry<Key, Value> {
+        remove(slot, hash: storage.hash(of: slot), cause: cause)
+    }
+
+    @inlinable
+    mutating func remove(_ slot: UInt32, hash: UInt64, cause: RemovalCause) -> Entry<Key, Value> {
         dequeue(slot)
         if storage.view[slot].pointee.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
         removals[cause] &+= 1
-        return storage.remove(slot)
+        return storage.remove(slot, hash: hash)
     }
 
     @inlinable

@@ -55,9 +55,11 @@ enum FastLogarithm {
     @inline(__always)
     static func exp2(_ octaves: Float) -> Float {
         let clamped = Swift.min(Swift.max(octaves, -120), 120)
-        let whole = clamped.rounded(.down)
-        let fraction = clamped - whole
+        // Rounded down by hand: the processors that this is compiled for have no instruction for it, but a call.
+        let truncated = Int32(clamped)
+        let wholeCode = Float(truncated) > clamped ? truncated &- 1 : truncated
+        let fraction = clamped - Float(wholeCode)
         let mantissa = 1 + fraction * (0.6565 + 0.3435 * fraction)
-        return Float(bitPattern: UInt32(Int32(whole) + 127) << 23) * mantissa
+        return Float(bitPattern: UInt32(bitPattern: wholeCode &+ 127) &<< 23) * mantissa
     }
 }

@@ -53,6 +53,13 @@ struct GhostTable {
         return bits == 0 ? 1 : bits
     }
 
+    /// Asks for the line where the ghost of `hash` would be.
+    @inlinable
+    @inline(__always)
+    func prefetch(_ hash: UInt64) {
+        if let ghosts { MemoryCaching.prefetch(ghosts + Int((hash &>> 16) & setMask) &* 8) }
+    }
+
     /// Takes the ghost of `hash` out: its class, and how much L has grown since it was evicted.
     @inlinable
     mutating func take(_ hash: UInt64, inflation: Double) -> (class: Int, age: Double)? {
@@ -76,23 +83,17 @@ struct GhostTable {
         }
         let set = ghosts.unsafelyUnwrapped + Int((hash &>> 16) & setMask) &* 8
         let now = stamp(inflation)
-        var victim = 0
+        // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty place.
         var oldest: UInt32 = 0
         for way in 0..<ways {
             let ghost = set[way]
-            if ghost == 0 {
-                victim = way
-                oldest = .max
-                break
-            }
-            let age = (now &- (ghost &>> 18)) & Self.stampMask
-            if age >= oldest {
-                oldest = age
-                victim = way
-            }
+            let age = ghost == 0 ? Self.stampMask &+ 1 : (now &- (ghost &>> 18)) & Self.stampMask
+            oldest = Swift.max(oldest, age &<< 3 | UInt32(truncatingIfNeeded: way))
         }
+        let victim = Int(oldest & 7)
+        oldest &>>= 3
         set[victim] = Self.fingerprint(hash) | UInt32(truncatingIfNeeded: `class`) &<< 16 | now &<< 18
-        guard oldest != .max else { return }
+        guard oldest <= Self.stampMask else { return }
         // An exponential mean over 50 overwritten ghosts.
         lifetime += 0.02 * (Double(oldest) * unit - lifetime)
         rescaleDelay &-= 1

@@ -53,15 +53,19 @@ struct PolicyWeights {
     }
 
     /// The weight of an entry at `level`, or of one on its first stay at level 0.
+    ///
+    /// Mutating so that it reads in place: to index into a tuple that is not inout is to copy it.
     @inlinable
     @inline(__always)
-    func weight(level: Int) -> Float {
-        withUnsafeBytes(of: byLevel) { $0.load(fromByteOffset: level &* 4, as: Float.self) }
+    mutating func weight(level: Int) -> Float {
+        withUnsafeMutableBytes(of: &byLevel) { $0.load(fromByteOffset: level &* 4, as: Float.self) }
     }
 
     /// The weight that stands for a whole class when a ghost of it returns: levels 2, 5 and 10.
     @inlinable
-    func weight(ofClass index: Int) -> Float { weight(level: index == 0 ? 0 : index == 1 ? 2 : index == 2 ? 5 : 10) }
+    mutating func weight(ofClass index: Int) -> Float {
+        weight(level: index == 0 ? 0 : index == 1 ? 2 : index == 2 ? 5 : 10)
+    }
 
     /// The stay that an entry of `weight` and `density` buys: w · exp(m (1 − X) + X z).
     @inlinable

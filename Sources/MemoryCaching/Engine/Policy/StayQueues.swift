@@ -101,6 +101,8 @@ struct StayQueues {
         } else {
             queue.pointee.head = next
             setHead(of: index, height: next == 0 ? .infinity : slab[next].pointee.height)
+            // Who leaves at the head is a victim as a rule, and so will the next one be: by then it has come from memory.
+            if next != 0 { prefetch(slab[slab[next].pointee.next]) }
         }
     }
 
@@ -122,13 +124,14 @@ struct StayQueues {
     func setHead(of index: Int, height: Float) {
         let tournament = tournament.unsafelyUnwrapped
         var node = index &+ Int(capacity)
-        tournament[node] = height
+        var winner = height
+        tournament[node] = winner
         while node > 1 {
-            let (left, right) = (tournament[node & ~1], tournament[node | 1])
+            let opponent = tournament[node ^ 1]
+            if opponent < winner { winner = opponent }
             node &>>= 1
-            let lesser = right < left ? right : left
-            if tournament[node] == lesser { return }
-            tournament[node] = lesser
+            if tournament[node] == winner { return }
+            tournament[node] = winner
         }
     }
 

@@ -122,7 +122,6 @@ extension CacheEngine {
                     cost: cost,
                     deadline: deadline
                 )
-                HomeHint(guarding: shard).publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
                 break
             }
             if let room = evictHolding(shard, for: missing, into: &departures) {

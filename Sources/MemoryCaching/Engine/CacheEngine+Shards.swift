@@ -24,6 +24,12 @@ extension CacheEngine {
     /// Bytes of the ledger and its lock.
     static var ledgerSize: Int { (ShardLock.distance + MemoryLayout<PolicyLedger>.size + 63) & ~63 }
 
+    /// Bytes of the block of the ledger and the one shard that a cache begins with.
+    static var firstBlockSize: Int { ledgerSize + HomeHint.size(count: 1) + shardStride }
+
+    /// Bytes before the first of `count` shards: the heights that they publish, and their hints.
+    static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + HomeHint.size(count: count) }
+
     @inlinable
     @inline(__always)
     static func shard(_ index: Int, of word: UInt) -> ShardPointer {
@@ -43,8 +49,9 @@ extension CacheEngine {
                 continue
             }
             let mask = (1 &<< (word & 63)) &- 1
-            let shard = Self.shard(Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask), of: word)
-            HomeHint(guarding: shard).prefetch(hash)
+            let index = Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask)
+            HomeHint(index, before: word & ~63).prefetch(hash)
+            let shard = Self.shard(index, of: word)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isRetired { return shard }
             unlock(shard)
@@ -111,22 +118,23 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func makeFirstShard() {
-        let block = AlignedMemory.allocate(Self.ledgerSize + Self.shardStride)
+        let block = AlignedMemory.allocate(Self.firstBlockSize)
         let ledger = (block + ShardLock.distance).bindMemory(to: PolicyLedger.self, capacity: 1)
         ShardLock(guarding: ledger).initialize()
         ledger.initialize(to: PolicyLedger(account: governor.map(PressureAccount.init(governor:))))
-        let word = UInt(bitPattern: block + Self.ledgerSize)
+        let word = UInt(bitPattern: block + Self.ledgerSize + HomeHint.size(count: 1))
+        let homeHint = HomeHint(0, before: word)
+        homeHint.initialize()
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
-        HomeHint(guarding: shard).initialize()
-        shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil))
+        shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil, homeHint: homeHint))
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
         if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
         if !directory.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged {
             shard.pointee.storage.deallocate()
             shard.deinitialize(count: 1)
             ledger.deinitialize(count: 1)
-            AlignedMemory.deallocate(block, Self.ledgerSize + Self.shardStride)
+            AlignedMemory.deallocate(block, Self.firstBlockSize)
         }
     }
 
@@ -168,7 +176,7 @@ extension CacheEngine {
 
         let logarithm = Self.shardCountLogarithm
         let count = 1 << logarithm
-        let headerSize = (count * 16 + 63) & ~63
+        let headerSize = Self.headerSize(count: count)
         let block = AlignedMemory.allocate(headerSize + count * Self.shardStride)
         let published = block.bindMemory(to: Atomic<UInt64>.self, capacity: count * 2)
         for index in 0..<count * 2 {
@@ -178,9 +186,15 @@ extension CacheEngine {
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             ShardLock(guarding: shard).initialize()
-            HomeHint(guarding: shard).initialize()
+            let homeHint = HomeHint(index, before: newWord & ~63)
+            homeHint.initialize()
             shard.initialize(
-                to: Shard(storage: makeStorage(), ledger: old.pointee.ledger, published: published + index * 2)
+                to: Shard(
+                    storage: makeStorage(),
+                    ledger: old.pointee.ledger,
+                    published: published + index * 2,
+                    homeHint: homeHint
+                )
             )
             shard.pointee.base = old.pointee.base
             shard.pointee.weights = old.pointee.weights
@@ -201,7 +215,7 @@ extension CacheEngine {
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             shard.pointee.publish()
-            HomeHint(guarding: shard).publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
+            shard.pointee.homeHint.publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
         }
         old.pointee.storage.deallocate()
         old.pointee.costlyQueues.deallocate()
@@ -266,14 +280,14 @@ extension CacheEngine {
             shard.deinitialize(count: 1)
         }
         if count > 1 {
-            let headerSize = (count * 16 + 63) & ~63
+            let headerSize = Self.headerSize(count: count)
             let block = UnsafeMutableRawPointer(bitPattern: word & ~63)! - headerSize
             AlignedMemory.deallocate(block, headerSize + count * Self.shardStride)
         }
         ledger.deinitialize(count: 1)
         AlignedMemory.deallocate(
             UnsafeMutableRawPointer(ledger) - ShardLock.distance,
-            Self.ledgerSize + Self.shardStride
+            Self.firstBlockSize
         )
     }
 }

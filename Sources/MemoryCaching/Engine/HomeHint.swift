@@ -13,18 +13,22 @@ public import Synchronization
 /// begin by itself: no load passes the locked exchange. What it is told may be out of date, and is then of no use, and
 /// of no harm: asking for a line never faults.
 ///
-/// A word behind the words of the lock, in the same cache line.
+/// The words of all shards stand together before the first of them, apart from the locks: as good as never written, they
+/// stay in every processor's cache, whereas to read a lock's line before taking the lock is to ask for it twice.
 @usableFromInline
 struct HomeHint {
     /// The table's address, and in its low six bits the logarithm of its size.
     @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt>>
 
-    /// The hint of the structure at `address`.
+    /// The hint of shard `index` in a directory whose first lock lies at `address`.
     @inlinable
     @inline(__always)
-    init(guarding address: UnsafeMutableRawPointer) {
-        word = (address - ShardLock.distance + 8).assumingMemoryBound(to: Atomic<UInt>.self)
+    init(_ index: Int, before address: UInt) {
+        word = UnsafeMutablePointer(bitPattern: address &- UInt(bitPattern: index &+ 1) &* 8).unsafelyUnwrapped
     }
+
+    /// Bytes of the hints of `count` shards: whole cache lines.
+    static func size(count: Int) -> Int { (count * 8 + 63) & ~63 }
 
     /// Makes the word of a new shard: no table.
     func initialize() { word.initialize(to: Atomic(0)) }

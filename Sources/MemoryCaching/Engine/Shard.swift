@@ -33,6 +33,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var costlyQueues = StayQueues()
     @usableFromInline var freeQueues = StayQueues()
     @usableFromInline var ghosts = GhostTable()
+    @usableFromInline let homeHint: HomeHint
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     /// What heights are counted from, so that a `Float` holds them however long the cache runs.
@@ -46,11 +47,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     init(
         storage: EntryStorage<Key, Value>,
         ledger: UnsafeMutablePointer<PolicyLedger>,
-        published: UnsafeMutablePointer<Atomic<UInt64>>?
+        published: UnsafeMutablePointer<Atomic<UInt64>>?,
+        homeHint: HomeHint
     ) {
         self.storage = storage
         self.ledger = ledger
         self.published = published
+        self.homeHint = homeHint
         base = ledger.pointee.inflation
     }
 
@@ -63,15 +66,11 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let meta = view[slot]
         let info = meta.pointee.info
         let inflation = ledger.pointee.inflation
-        let stay =
-            info.has(EntryInfo.exact)
-            ? StayCode(1)
-            : StayCode(
-                weights.stay(
-                    weight: weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level),
-                    density: info.density
-                )
-            )
+        var stay = StayCode(1)
+        if !info.has(EntryInfo.exact) {
+            let weight = weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level)
+            stay = StayCode(weights.stay(weight: weight, density: info.density))
+        }
         meta.pointee.info.stay = stay
         meta.pointee.height = Float(inflation - base) + stay.length
         if info.has(EntryInfo.free) { freeQueues.append(slot, in: view) } else { costlyQueues.append(slot, in: view) }
@@ -144,7 +143,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let length = info.stay.length
         let kind = PolicyWeights.classOf(info)
         let lifetime = Float(ghosts.lifetime)
-        let spent = min(length, lifetime > 0 ? lifetime : length) * FastLogarithm.exp2(-info.density.octaves)
+        let spent =
+            min(length, lifetime > 0 ? lifetime : length)
+            * (info.density == .one ? 1 : FastLogarithm.exp2(-info.density.octaves))
         let deviation = info.density.octaves - weights.meanDensity
         evidence.expenses[kind] += spent
         evidence.expenseDensity += spent * deviation
@@ -207,7 +208,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             info.bits |= EntryInfo.firstStay
             return
         }
-        let gain = weights.stay(weight: weights.weight(ofClass: ghost.class), density: density)
+        let weight = weights.weight(ofClass: ghost.class)
+        let gain = weights.stay(weight: weight, density: density)
         if Float(ghost.age) <= gain {
             evidence.hits[ghost.class] += 1
             evidence.hitDensity += density.octaves - weights.meanDensity
@@ -227,6 +229,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         deadline: EntryDeadline
     ) {
         let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
+        homeHint.publish(storage.table, mask: storage.tableMask)
         storage.setCost(cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
         enqueue(slot)

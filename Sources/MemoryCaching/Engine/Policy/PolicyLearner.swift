@@ -102,6 +102,7 @@ package struct PolicyLearner: Sendable {
         weights.set(classWeights: classWeights)
         weights.exponent = Float(exponent)
         weights.meanDensity = Float(meanDensity)
+        weights.lastDensity = -1
         weights.version = version
     }
 }

@@ -19,6 +19,9 @@ struct PolicyWeights {
     @usableFromInline var exponent: Float = 1
     /// m, in octaves; not a number before the first insertion.
     @usableFromInline var meanDensity = Float.nan
+    /// The density that was asked for last, and what it makes of a weight: in a cache of equal entries there is only one.
+    @usableFromInline var lastDensity: Int32 = -1
+    @usableFromInline var lastFactor: Float = 1
     /// Counts the learner's corrections.
     @usableFromInline var version: UInt32 = 0
 
@@ -70,7 +73,11 @@ struct PolicyWeights {
     /// The stay that an entry of `weight` and `density` buys: w · exp(m (1 − X) + X z).
     @inlinable
     @inline(__always)
-    func stay(weight: Float, density: Density) -> Float {
-        weight * FastLogarithm.exp2(meanDensity * (1 - exponent) + exponent * density.octaves)
+    mutating func stay(weight: Float, density: Density) -> Float {
+        if density.code != lastDensity {
+            lastDensity = density.code
+            lastFactor = FastLogarithm.exp2(meanDensity * (1 - exponent) + exponent * density.octaves)
+        }
+        return weight * lastFactor
     }
 }

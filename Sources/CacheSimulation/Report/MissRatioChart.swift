@@ -23,7 +23,8 @@ public struct MissRatioChart: Sendable {
         var text = """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
             height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="12">
-            <rect width="100%" height="100%" fill="#ffffff"/>
+            \(Self.darkStyle)
+            <rect class="page" width="100%" height="100%" fill="#ffffff"/>
 
             """
         for (index, report) in reports.enumerated() {
@@ -32,4 +33,11 @@ public struct MissRatioChart: Sendable {
         }
         return text + "</svg>\n"
     }
+
+    /// Where the reader prefers dark pages; a style sheet outweighs the attributes of the elements.
+    private static let darkStyle = """
+        <style>@media (prefers-color-scheme:dark){.page{fill:#0d1117}line{stroke:#30363d}
+        text:not([fill]),[fill="#333333"]{fill:#e6edf3}[fill="#444"],[fill="#666"]{fill:#9198a1}
+        [stroke="#333333"]{stroke:#e6edf3}[stroke="#0b62d6"]{stroke:#4493f8}[fill="#0b62d6"]{fill:#4493f8}}</style>
+        """
 }

@@ -6,49 +6,70 @@
 
 import Foundation
 
-/// The table as a drawing: a group of bars a workload, a bar an implementation.
+/// The table as a drawing: a row of panels a workload, a panel a number of threads, a bar an implementation.
 struct ThroughputChart {
     let table: ThroughputTable
 
-    private static let barHeight = 17.0, left = 150.0, width = 860.0, valueRoom = 60.0
+    private static let barHeight = 17.0, nameRoom = 124.0, panelWidth = 430.0, valueRoom = 44.0, top = 62.0
 
     var svg: String {
-        let scaleWidth = Self.width - Self.left - Self.valueRoom
-        var y = 58.0
-        var body = ""
-        for measurement in table.measurements {
-            guard let values = table.medians[measurement], let most = values.values.max(), most > 0 else { continue }
-            let plural = measurement.threads == 1 ? "1 thread" : "\(measurement.threads) threads"
-            let title = "\(Self.titles[measurement.workload] ?? ""), \(plural)"
-            body += "<text x=\"20\" y=\"\(y + 4)\" font-weight=\"bold\">\(title)</text>\n"
-            y += 14
-            for name in table.names {
-                guard let value = values[name] else { continue }
-                let length = max(1, value / most * scaleWidth)
-                let color = name.hasPrefix("MemoryCache") || name.hasPrefix("NSCache") ? "#0b62d6" : "#b8bec8"
-                body += "<text x=\"\(Self.left - 8)\" y=\"\(y + 12)\" text-anchor=\"end\">\(name)</text>\n"
-                body += "<rect x=\"\(Self.left)\" y=\"\(y + 1)\" width=\"\(String(format: "%.1f", length))\" "
-                body += "height=\"\(Self.barHeight - 3)\" rx=\"2\" fill=\"\(color)\"/>\n"
-                body += "<text x=\"\(String(format: "%.1f", Self.left + length + 6))\" y=\"\(y + 12)\" fill=\"#444\">"
-                body += "\(ThroughputTable.number(value))</text>\n"
-                y += Self.barHeight
-            }
-            y += 18
+        let threads = Set(table.measurements.map(\.threads)).sorted()
+        let workloads = table.measurements.map(\.workload).reduce(into: [Workload]()) { known, workload in
+            if !known.contains(workload) { known.append(workload) }
         }
+        let panelHeight = 36 + Double(table.names.count) * Self.barHeight
+        var body = ""
+        for (row, workload) in workloads.enumerated() {
+            for (column, count) in threads.enumerated() {
+                guard let values = table.medians[Measurement(workload: workload, threads: count)] else { continue }
+                // One scale a row: what more threads bring is to be seen.
+                let most = threads.compactMap {
+                    table.medians[Measurement(workload: workload, threads: $0)]?.values.max()
+                }
+                let origin = (x: Double(column) * Self.panelWidth, y: Self.top + Double(row) * panelHeight)
+                body += "<g transform=\"translate(\(origin.x) \(origin.y))\">\n"
+                let plural = count == 1 ? "1 thread" : "\(count) threads"
+                body += panel("\(Self.titles[workload] ?? ""), \(plural)", values, most.max() ?? 1) + "</g>\n"
+            }
+        }
+        let width = Int(Double(threads.count) * Self.panelWidth) + 10
+        let height = Int(Self.top + Double(workloads.count) * panelHeight)
         return """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Int(Self.width)) \(Int(y))" \
-            width="\(Int(Self.width))" height="\(Int(y))" font-family="Helvetica, Arial, sans-serif" font-size="12">
-            <rect width="100%" height="100%" fill="#ffffff"/>
-            <text x="20" y="26" font-size="16" font-weight="bold">Millions of requests a second</text>
-            <text x="20" y="43" fill="#666">Zipf 0.99, 64-bit keys and values, \
-            \(ProcessInfo.processInfo.activeProcessorCount) cores, medians of one sitting</text>
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
+            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="12">
+            <style>text{fill:#57606a}.page{fill:#fff}.title{fill:#1f2328;font-weight:bold}.peer{fill:#b8bec8}
+            .ours{fill:#0969da}@media (prefers-color-scheme:dark){text{fill:#9198a1}.page{fill:#0d1117}
+            .title{fill:#e6edf3}.peer{fill:#484f58}.ours{fill:#4493f8}}</style>
+            <rect class="page" width="100%" height="100%"/>
+            <text class="title" x="16" y="26" font-size="16">Millions of requests a second</text>
+            <text x="16" y="44">Zipf 0.99, 64-bit keys and values, \(ProcessInfo.processInfo.activeProcessorCount) \
+            cores, medians of one sitting</text>
             \(body)</svg>
 
             """
     }
 
+    private func panel(_ title: String, _ values: [String: Double], _ most: Double) -> String {
+        let room = Self.panelWidth - Self.nameRoom - Self.valueRoom
+        var text = "<text class=\"title\" x=\"16\" y=\"12\">\(title)</text>\n"
+        for (index, name) in table.names.enumerated() {
+            guard let value = values[name] else { continue }
+            let y = 20 + Double(index) * Self.barHeight
+            let length = max(1, value / most * room)
+            let kind = name.hasPrefix("MemoryCache") || name.hasPrefix("NSCache") ? "ours" : "peer"
+            text += "<text x=\"\(Self.nameRoom - 6)\" y=\"\(y + 12)\" text-anchor=\"end\">\(name)</text>\n"
+            text += "<rect class=\"\(kind)\" x=\"\(Self.nameRoom)\" y=\"\(y + 1)\" "
+            text += "width=\"\(Self.decimal(length))\" height=\"\(Self.barHeight - 3)\" rx=\"2\"/>\n"
+            text += "<text x=\"\(Self.decimal(Self.nameRoom + length + 5))\" y=\"\(y + 12)\">"
+            text += "\(ThroughputTable.number(value))</text>\n"
+        }
+        return text
+    }
+
+    private static func decimal(_ value: Double) -> String { String(format: "%.1f", value) }
+
     private static let titles: [Workload: String] = [
         .hit100k: "Hit, 100,000 keys", .hit1M: "Hit, 1,000,000 keys",
-        .getOrSet: "Get or set, 100,000 of 1,000,000 keys", .mixed: "Half gets, half sets, 100,000 of 1,000,000 keys",
+        .getOrSet: "Get or set, 100,000 of 1,000,000", .mixed: "Half gets, half sets, 100,000 of 1,000,000",
     ]
 }

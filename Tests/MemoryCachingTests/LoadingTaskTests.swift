@@ -38,7 +38,8 @@ struct LoadingTaskTests {
         await yieldUntil { began.withLock { $0 != nil } }
         #expect(began.withLock { $0 } == .background)
         let urgent = Task.detached(priority: .high) { await cache.value(forKey: "a") { .low } }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        // Joining comes first, then raising the priority, then suspending.
+        await yieldUntil { cache.loading.flights.flight(of: "a")?.suspendedCount == 2 }
         gate.open()
         #expect(await urgent.value == .high)
         #expect(await slow.value == .high)

@@ -18,10 +18,12 @@ import Synchronization
 struct ClassTraits: OptionSet {
     let rawValue: UInt64
 
-    /// Foundation's own strings, compared by what they say.
+    /// Foundation's own `NSString` or `NSMutableString`, no subclass, readable in place.
     static let text = ClassTraits(rawValue: 1 << 0)
     /// `NSNumber` itself.
     static let number = ClassTraits(rawValue: 1 << 1)
+    /// `NSURL` itself, hashed as the string that it was made of.
+    static let url = ClassTraits(rawValue: 1 << 7)
     /// Any `NSObject`, those above among them.
     static let object = ClassTraits(rawValue: 1 << 2)
     /// `Hashable`, and no `NSObject`.
@@ -32,6 +34,7 @@ struct ClassTraits: OptionSet {
     static let nativelyDiscardable = ClassTraits(rawValue: 1 << 5)
     /// An answer: so that a word of the table is never 0.
     private static let known = ClassTraits(rawValue: 1 << 6)
+    private static let mask: UInt64 = 0xFF
 
     /// Whether objects of the class have content to discard.
     var isDiscardable: Bool { !isDisjoint(with: [.discardable, .nativelyDiscardable]) }
@@ -42,7 +45,7 @@ struct ClassTraits: OptionSet {
         let type: AnyClass = Swift.type(of: object)
         let address = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
         let word = table[index(of: address)].load(ordering: .relaxed)
-        if word >> 8 == address { return ClassTraits(rawValue: word & 0xFF) }
+        if word >> 8 == address { return ClassTraits(rawValue: word & mask) }
         return find(object, type, address)
     }
 
@@ -52,7 +55,8 @@ struct ClassTraits: OptionSet {
         if object is NSObject {
             traits.insert(.object)
             if type == NSNumber.self { traits.insert(.number) }
-            if object is NSString, isFoundations(type) { traits.insert(.text) }
+            if type == NSURL.self, URLHash.isHashOfString { traits.insert(.url) }
+            if type == NSString.self || type == NSMutableString.self, StringInPlace.isReadable { traits.insert(.text) }
         } else if object is any Hashable {
             traits.insert(.hashable)
         }
@@ -60,11 +64,6 @@ struct ClassTraits: OptionSet {
         if object is any DiscardableContent { traits.insert(.nativelyDiscardable) }
         table[index(of: address)].store(address << 8 | traits.rawValue, ordering: .relaxed)
         return traits
-    }
-
-    /// Whether a class of strings is Foundation's own, so that nothing in it is overridden by others.
-    private static func isFoundations(_ type: AnyClass) -> Bool {
-        type == NSString.self || type == NSMutableString.self || String(reflecting: type).hasPrefix("Foundation.")
     }
 
     // One word a class: its address (48 bits), then its traits. More classes of keys and objects than places are rare,

@@ -14,14 +14,15 @@ extension CacheEngine {
     @inline(__always)
     func finish(_ departures: consuming EntryDepartures<Key, Value>, replacement: Value? = nil) {
         if departures.first == nil { return }
-        if hooks == nil, !hasObserver.load(ordering: .relaxed) { return }
+        // Whose content could be discarded has set the flag before it went in.
+        if !hasObserver.load(ordering: .relaxed), !hasDiscardable.load(ordering: .relaxed) { return }
         tell(of: departures, replacement: replacement)
     }
 
-    @usableFromInline
+    @inlinable
     @inline(never)
     func tell(of departures: EntryDepartures<Key, Value>, replacement: Value?) {
-        let observer = settings.withLock { $0 }.observer
+        let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
         func tell(of departure: EntryDepartures<Key, Value>.Departure) {
             let isStillHeld =
                 departure.cause == .replaced
@@ -35,8 +36,8 @@ extension CacheEngine {
             observer?(departure.key, departure.value, departure.cause)
             if departure.isDiscardable, !isStillHeld { hooks?.discardIfPossible(departure.value) }
         }
-        departures.first.map(tell(of:))
-        departures.rest?.forEach(tell(of:))
+        if let first = departures.first { tell(of: first) }
+        if let rest = departures.rest { for departure in rest { tell(of: departure) } }
     }
 
     /// The shard whose least head is the least of all and less than `bound`, not locked; nil where there is none. The

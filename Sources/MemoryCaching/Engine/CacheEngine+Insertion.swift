@@ -39,7 +39,7 @@ extension CacheEngine {
                 info.bits |= EntryInfo.discardable
                 hasDiscardable.store(true, ordering: .relaxed)
             }
-            pruneDiscarded(for: cost)
+            if hasDiscardable.load(ordering: .relaxed) { pruneDiscarded(for: cost) }
         }
         if ordering == .reuse, budget.entries.load(ordering: .relaxed) < Self.exactCount {
             info.bits |= EntryInfo.exact
@@ -84,8 +84,8 @@ extension CacheEngine {
             }
             let costLimit = budget.costLimit.load(ordering: .relaxed)
             if costLimit > 0, cost > costLimit {
-                refuse(shard, slot, &held, into: &departures)
-                finish(departures)
+                refuse(shard, slot, &held, into: &departures, value)
+                finish(departures, replacement: value)
                 return false
             }
             if slot != 0 {
@@ -164,23 +164,29 @@ extension CacheEngine {
         return Density(recomputeCost: recomputeCost, bytes: countsPlaces ? 1 : cost)
     }
 
-    /// Refuses a value that is larger than the whole cache, and takes out what it was to replace.
+    /// Refuses a value that is larger than the whole cache, and takes out what it was to replace. Where that is the very
+    /// value refused, and the caller tells of refusals himself, its departure is the refusal and no other.
     @inlinable
     @inline(never)
     func refuse(
         _ shard: ShardPointer,
         _ slot: UInt32,
         _ held: inout HeldRoom,
-        into departures: inout EntryDepartures<Key, Value>
+        into departures: inout EntryDepartures<Key, Value>,
+        _ value: Value
     ) {
         shard.pointee.refusals &+= 1
+        var old: Entry<Key, Value>?
         if slot != 0 {
             held.takeOver(cost: shard.pointee.storage.cost(of: slot), in: budget)
-            departures.append(shard.pointee.remove(slot, cause: .costLimit), cause: .costLimit)
+            old = shard.pointee.remove(slot, cause: .costLimit)
         }
         held.release(in: budget)
         shard.pointee.publish()
         unlock(shard)
+        guard let old else { return }
+        if let hooks, !hooks.reportsIdenticalReplacement, hooks.isIdentical(old.value, value) { return }
+        departures.append(old, cause: .costLimit)
     }
 
     /// Evicts one entry while `shard` is locked: from it if its least is due or no dearer than any other's, else from

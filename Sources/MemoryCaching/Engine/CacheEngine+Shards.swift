@@ -85,6 +85,8 @@ extension CacheEngine {
         var rounds = 0
         while true {
             let shard = lockShard(hash)
+            let identical = shard.pointee.storage.findIdentical(key, hash).slot
+            if identical != 0 { return (shard, identical) }
             var matchingSlot: UInt32 = 0
             var first: (generation: UInt32, key: Key)?
             var rest: [(generation: UInt32, key: Key)]?

@@ -204,6 +204,7 @@ extension CacheEngine {
     }
 
     /// Called once for every departure, on the thread that caused it, after every lock is released.
+    @usableFromInline
     package var removalObserver: ((Key, Value, RemovalCause) -> Void)? {
         get { settings.withLock { $0 }.observer }
         set {

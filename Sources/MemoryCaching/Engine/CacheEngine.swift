@@ -148,34 +148,42 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return value
     }
 
-    /// A lookup whose keys are compared by foreign code: the one candidate there usually is comes out with its value
-    /// under one lock, to be compared outside.
+    /// A lookup whose keys are compared by foreign code: the very key that was stored is known without it, and of others
+    /// the one candidate there usually is comes out with its value under one lock, to be compared outside.
+    @inlinable
+    @inline(__always)
+    func valueComparingOutside(_ key: Key, _ hash: UInt64) -> Value? {
+        let shard = lockShard(hash)
+        let found = shard.pointee.storage.findIdentical(key, hash)
+        if found.slot == 0 { return valueComparing(shard, found.candidate, found.candidateCount, key, hash) }
+        let entry = shard.pointee.storage.entries + Int(found.slot)
+        let info = entry.pointee.meta.info
+        if info.has(EntryInfo.slow & ~EntryInfo.exact) { return finishLookup(shard, found.slot, key, hash) }
+        shard.pointee.noteUse(of: found.slot, info)
+        shard.pointee.hits &+= 1
+        let value = entry.pointee.value
+        unlock(shard)
+        return value
+    }
+
+    /// The rest of a lookup that has not found the very key in `locked`, whose lock it releases, but `count` entries of
+    /// the same hash, `candidate` among them.
     @inlinable
     @inline(never)
-    func valueComparingOutside(_ key: Key, _ hash: UInt64) -> Value? {
-        var shard = lockShard(hash)
-        var candidate: UInt32 = 0
-        var count = 0
-        shard.pointee.storage.forEachCandidate(hash) { slot in
-            candidate = slot
-            count += 1
-            return count < 2
-        }
+    func valueComparing(
+        _ locked: ShardPointer,
+        _ candidate: UInt32,
+        _ count: Int,
+        _ key: Key,
+        _ hash: UInt64
+    ) -> Value? {
+        var shard = locked
         if count == 1 {
             let entry = shard.pointee.storage.entries + Int(candidate)
             let info = entry.pointee.meta.info
             if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
-                if info.has(EntryInfo.exact) {
-                    shard.pointee.moveToEnd(candidate)
-                } else if !info.has(EntryInfo.touched) {
-                    entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
-                }
+                shard.pointee.noteUse(of: candidate, info)
                 shard.pointee.hits &+= 1
-                if KeyHash.areIdentical(entry.pointee.key, key) {
-                    let value = entry.pointee.value
-                    unlock(shard)
-                    return value
-                }
                 let (found, value) = (entry.pointee.key, entry.pointee.value)
                 unlock(shard)
                 if found == key { return value }

@@ -87,6 +87,38 @@ struct EntryStorage<Key: Hashable, Value> {
         }
     }
 
+    /// The slot of the very object `key`, or 0 and how many other slots have its stored hash, with the last of them.
+    /// Runs no code of the key's and counts no reference.
+    @inlinable
+    @inline(__always)
+    func findIdentical(_ key: Key, _ hash: UInt64) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
+        let tag = Self.tag(hash)
+        let identities = identities.unsafelyUnwrapped
+        var index = home(hash)
+        var (candidate, count): (UInt32, Int) = (0, 0)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word == 0 { return (0, candidate, count) }
+            let slot = word & Self.slotMask
+            if word & Self.tagMask == tag,
+                UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash)
+            {
+                if KeyHash.areIdentical(at: keyAddress(of: slot), key) { return (slot, candidate, count) }
+                candidate = slot
+                count &+= 1
+            }
+            index = (index &+ 1) & tableMask
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    func keyAddress(of slot: UInt32) -> UnsafeRawPointer {
+        let distance =
+            (MemoryLayout<EntryMeta>.size &+ MemoryLayout<Key>.alignment &- 1) & ~(MemoryLayout<Key>.alignment &- 1)
+        return UnsafeRawPointer(entries + Int(slot)) + distance
+    }
+
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
     @inlinable
     func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {

@@ -39,12 +39,13 @@ package enum KeyHash<Key: Hashable> {
             || Key.self == Character.self || Key.self == ObjectIdentifier.self || Key.self == Duration.self
     }
 
-    /// Whether two keys are the same bits, which settles most comparisons of objects without foreign code: a key is
+    /// Whether the key at an address and another are the same bits, which settles most comparisons of objects without foreign code: a key is
     /// equal to itself. `false` says nothing.
     @inlinable
     @inline(__always)
-    static func areIdentical(_ left: Key, _ right: Key) -> Bool {
-        MemoryLayout<Key>.size == 8 && bits(of: left) == bits(of: right)
+    static func areIdentical(at left: UnsafeRawPointer, _ right: Key) -> Bool {
+        // Compared in place: a key that is loaded is retained, which costs as much as the rest of a lookup.
+        MemoryLayout<Key>.size == 8 && left.load(as: UInt64.self) == bits(of: right)
     }
 
     @inlinable

@@ -86,6 +86,17 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         }
     }
 
+    /// A use of the entry at `slot`, whose flags are `info`.
+    @inlinable
+    @inline(__always)
+    mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
+        if info.has(EntryInfo.exact) {
+            moveToEnd(slot)
+        } else if !info.has(EntryInfo.touched) {
+            storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
+        }
+    }
+
     /// A use of an entry in exact order: it goes to the end of its queue.
     @inlinable
     mutating func moveToEnd(_ slot: UInt32) {

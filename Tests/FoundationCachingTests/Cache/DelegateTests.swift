@@ -57,6 +57,39 @@ import Testing
         #expect(cache.object(forKey: 0) === second)
     }
 
+    @Test("An object that is set again at more than the whole limit departs once", arguments: [false, true])
+    func identicalGiant(isReplacedFirst: Bool) {
+        let cache = NSCache<NSNumber, Tile>()
+        cache.delegate = recorder
+        cache.totalCostLimit = 10
+        let tile = Tile(), other = Tile()
+        cache.setObject(other, forKey: 1, cost: 1)
+        cache.setObject(tile, forKey: 0, cost: 3)
+        if isReplacedFirst { cache.setObject(tile, forKey: 0, cost: 4) }
+        cache.setObject(tile, forKey: 0, cost: 11)
+        #expect(recorder.objects.count == 1 && recorder.objects.first === tile)
+        #expect(tile.isDiscarded && tile.discardCalls == 1)
+        #expect(cache.object(forKey: 0) == nil && cache.object(forKey: 1) === other)
+        // Another object at that price is a departure more: the old one's, and its own.
+        cache.setObject(tile, forKey: 0, cost: 3)
+        cache.evictsObjectsWithDiscardedContent = false
+        let giant = Tile()
+        recorder.forget()
+        cache.setObject(giant, forKey: 0, cost: 11)
+        #expect(recorder.objects.count == 2 && recorder.objects.contains { $0 === tile })
+        #expect(recorder.objects.last === giant)
+    }
+
+    @Test("A giant under another key takes the object's first place from nobody")
+    func giantUnderAnotherKey() {
+        cache.totalCostLimit = 10
+        let token = Token(7)
+        cache.setObject(token, forKey: 1, cost: 3)
+        cache.setObject(token, forKey: 2, cost: 11)
+        #expect(recorder.numbers == [7])
+        #expect(cache.object(forKey: 1) === token && cache.object(forKey: 2) == nil)
+    }
+
     @Test("The identical object takes its new cost and counts as used")
     func identicalReplacement() {
         cache.totalCostLimit = 10

@@ -81,7 +81,9 @@ package final class WarmQueue: Sendable {
     /// Seals those that nobody pinned meanwhile, adjacent ones together.
     private func seal(_ extents: [Extent]) {
         var busy = extents.filter { $0.beginSeal() }
-        busy.sort { $0.base < $1.base }
+        // Values that were made one after another are usually accessed so, too.
+        let isSorted = zip(busy, busy.dropFirst()).allSatisfy { $0.base < $1.base }
+        if !isSorted { busy.sort { $0.base < $1.base } }
         var first = 0
         while first < busy.count {
             var end = first + 1

@@ -68,7 +68,7 @@ extension CacheEngine {
             if governor != nil, shard.pointee.credit.spend(min(cost, Self.largestCharge)) { spent = takeCredit(shard) }
             unlock(shard)
             withExtendedLifetime(old) {}
-            if let spent { renewCredit(spent, hash) }
+            if let spent { renewCredit(spent, hash) { $0.evictLeast($1, below: $2) } }
             return true
         }
         if now != .min { slot = removeExpired(shard, at: now, keeping: slot, into: &departures) }

@@ -27,7 +27,8 @@ import Musl
         let sandbox = try CgroupSandbox(limitBytes: 256 << 20)
         defer { sandbox.remove() }
         let isFull = ProcessInfo.processInfo.environment["CACHE_STRESS_SECONDS"] != nil
-        await #expect(processExitsWith: .success) {
+        // What the process prints is shown by nobody else.
+        let outcome = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [directory = sandbox.directory as String, isFull = isFull as Bool] in
             try CgroupSandbox.enter(directory)
             let report = BurstRun(isFull: isFull).run()
@@ -37,6 +38,7 @@ import Musl
             #expect(report.purged > 1000, "the cache has to have been larger than the container")
             #expect(report.bytesLeft > 32 << 20, "and still hold what the bursts left")
         }
+        print(String(decoding: outcome?.standardOutputContent ?? [], as: UTF8.self))
         #expect(sandbox.outOfMemoryKills == 0)
     }
 }

@@ -44,6 +44,9 @@ struct CacheBench: ParsableCommand {
     @Option(help: .private)
     var bytesOf: String?
 
+    @Flag(help: .private)
+    var churn = false
+
     static let product = "MemoryCache", nsCache = "NSCache (ours)", foundation = "Foundation.NSCache"
     static let dictionary = "Dictionary + Mutex", byHand = "LRU by hand", caffeine = "Caffeine (JVM)"
 
@@ -57,7 +60,7 @@ struct CacheBench: ParsableCommand {
     }
 
     func run() throws {
-        if let bytesOf { return print(Self.bytes(of: bytesOf) ?? 0) }
+        if let bytesOf { return print((churn ? Self.bytesUnderChurn(of: bytesOf) : Self.bytes(of: bytesOf)) ?? 0) }
         let chosen = workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)
         let measurements = chosen.flatMap { workload in
             threads.map { Measurement(workload: workload, threads: $0) }
@@ -94,7 +97,12 @@ struct CacheBench: ParsableCommand {
             yardstick: Self.dictionary
         )
         // In processes of their own, and after the clocks: memory is not in a hurry.
-        if bytes { table.bytes = measureBytes(subjects) }
+        if bytes {
+            table.bytes = measureBytes(subjects)
+            for name in [Self.product, Self.byHand] where subjects.contains(where: { $0.name == name }) {
+                table.bytesUnderChurn[name] = ResidentBytes.measure(name, underChurn: true)
+            }
+        }
         for subject in subjects { subject.finish() }
         print(table.text)
         let figures = table.figures(
@@ -148,6 +156,14 @@ struct CacheBench: ParsableCommand {
         case byHand: ResidentBytes.fill(HandwrittenLRUSubject.self)
         case nsCache: ResidentBytes.fill(NSCacheSubject.self)
         case foundation: ResidentBytes.fill(FoundationNSCacheSubject.self)
+        default: nil
+        }
+    }
+
+    private static func bytesUnderChurn(of name: String) -> Double? {
+        switch name {
+        case product: ResidentBytes.churn(MemoryCacheSubject.self)
+        case byHand: ResidentBytes.churn(HandwrittenLRUSubject.self)
         default: nil
         }
     }

@@ -12,10 +12,10 @@ enum ResidentBytes {
     static let entries = 1_000_000
 
     /// Bytes of an entry, payload included, measured in a new process of this program; nil if that fails.
-    static func measure(_ name: String) -> Double? {
+    static func measure(_ name: String, underChurn: Bool = false) -> Double? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["--bytes-of", name]
+        process.arguments = ["--bytes-of", name] + (underChurn ? ["--churn"] : [])
         let pipe = Pipe()
         process.standardOutput = pipe
         guard (try? process.run()) != nil else { return nil }
@@ -34,6 +34,20 @@ enum ResidentBytes {
         let after = residentBytes()
         precondition(cache.get(keys[0]) != nil)
         return Double(after - before) / Double(entries)
+    }
+
+    /// Fills a cache to its limit four times over, and returns how much the resident set grew for each entry that it
+    /// may hold: what a cache remembers of the evicted is in it. Only for values that live in the cache itself.
+    static func churn<Cache: BenchmarkedCache>(_ type: Cache.Type) -> Double {
+        let limit = entries / 4
+        let keys = (0..<entries).map { Cache.key(Requests.key($0)) }
+        let value = Cache.value(1)
+        let before = residentBytes()
+        let cache = Cache(limit: limit)
+        for key in keys { cache.set(value, key) }
+        let after = residentBytes()
+        precondition(cache.get(keys[entries - 1]) != nil)
+        return Double(after - before) / Double(limit)
     }
 
     private static func residentBytes() -> Int {

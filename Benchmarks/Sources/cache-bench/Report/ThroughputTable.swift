@@ -20,6 +20,8 @@ struct ThroughputTable {
     let measurements: [Measurement]
     let medians: [Measurement: [String: Double]]
     var bytes: [String: Double]
+    /// The same of caches that are full and evict, with what they remember of the evicted.
+    var bytesUnderChurn: [String: Double] = [:]
     /// What the ratios are to.
     let yardstick: String
 
@@ -38,6 +40,10 @@ struct ThroughputTable {
         if !bytes.isEmpty {
             let cells = names.map { name in bytes[name].map { String(format: "%.1f", $0) } ?? "–" }
             rows.append(["bytes/entry, payload of 16 in it"] + cells)
+        }
+        if !bytesUnderChurn.isEmpty {
+            let cells = names.map { name in bytesUnderChurn[name].map { String(format: "%.1f", $0) } ?? "–" }
+            rows.append(["the same, full and evicting"] + cells)
         }
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in

@@ -11,20 +11,8 @@ verified=${1:-50000000} purged=${2:-1000000} seconds=${3:-600} limit=$((64 << 20
 [ -n "${NO_BUILD:-}" ] || swift build -c release --product PurgeableStress >/dev/null
 tool=$(swift build -c release --show-bin-path)/PurgeableStress
 
-if [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then
-    root=/sys/fs/cgroup/memory max=memory.limit_in_bytes swap=memory.memsw.limit_in_bytes none=$limit
-elif grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
-    root=/sys/fs/cgroup max=memory.max swap=memory.swap.max none=0
-    echo +memory >$root/cgroup.subtree_control
-else
-    echo "no writable memory cgroup" >&2
-    exit 77
-fi
-group=$root/purgeable-stress-$$
-mkdir "$group"
-trap 'for _ in 1 2 3 4 5; do rmdir "$group" 2>/dev/null && break; sleep 0.2; done' EXIT
-echo "$limit" >"$group/$max"
-echo "$none" >"$group/$swap" 2>/dev/null || true
+. Scripts/memory-cgroup.sh
+memory_cgroup purgeable-stress "$limit"
 
 failed=0
 # expect NAME STATUS ARGUMENT…: runs the tool in the cgroup and holds it to its exit status.
@@ -32,7 +20,7 @@ expect() {
     local name=$1 wanted=$2 status=0
     shift 2
     echo "$name"
-    sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$tool" "$@" || status=$?
+    inside "$tool" "$@" || status=$?
     if [ "$status" = "$wanted" ]; then echo "$name: as it has to be"; else
         echo "$name: FAILED, exit status $status instead of $wanted"
         failed=1

@@ -36,6 +36,9 @@ static inline uint64_t cms_store_if_zero_u64(void *p, uint64_t v) {
 /// Asks for the line that holds `p`, to be read soon; never faults.
 static inline void cms_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 
+/// Nothing to the processor; to the compiler code that may read, write and release anything.
+static inline void cms_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
+
 static inline void cms_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 static inline void cms_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static inline void cms_fence_seq_cst(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

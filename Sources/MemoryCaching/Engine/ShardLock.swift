@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import CMemoryShims
+public import CMemoryShims
 public import Synchronization
 
 /// A lock of two words in raw memory: one says whether it is held, the other whether somebody sleeps.
@@ -76,6 +76,9 @@ package struct ShardLock {
     @inlinable
     @inline(__always)
     package func unlock() {
+        // To the optimiser a store releases no object, so it may move the retain of what was read to behind it, when
+        // another thread may have let go of the object already. A call that it cannot see through keeps it before.
+        cms_compiler_barrier()
         word.pointee.store(0, ordering: .releasing)
         if sleepers.pointee.load(ordering: .relaxed) != 0 { wakeOne() }
     }

@@ -42,15 +42,22 @@ struct ClassTraits: OptionSet {
     /// The traits of the class of `object`.
     @inline(__always)
     static func of(_ object: AnyObject) -> ClassTraits {
-        let type: AnyClass = Swift.type(of: object)
-        let address = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
+        let address = UInt64(addressOfClass(of: object))
         let word = table[index(of: address)].load(ordering: .relaxed)
         if word >> 8 == address { return ClassTraits(rawValue: word & mask) }
-        return find(object, type, address)
+        return find(object, address)
+    }
+
+    /// Where the class of `object` is: the first word of every object, where Swift has no other runtime beside it. Asked
+    /// by `type(of:)` the object would be retained and released, which costs more than all the rest here.
+    @inline(__always)
+    static func addressOfClass(of object: AnyObject) -> UInt {
+        UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(as: UInt.self)
     }
 
     @inline(never)
-    private static func find(_ object: AnyObject, _ type: AnyClass, _ address: UInt64) -> ClassTraits {
+    private static func find(_ object: AnyObject, _ address: UInt64) -> ClassTraits {
+        let type: AnyClass = Swift.type(of: object)
         var traits = known
         if object is NSObject {
             traits.insert(.object)

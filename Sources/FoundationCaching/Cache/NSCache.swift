@@ -45,6 +45,7 @@ import Synchronization
 // class's dispatch table would otherwise run unspecialised generic code, at a third of the speed.
 open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     final let engine = ObjectEngine(ordering: .reuse, hooks: .discardableObjects, governor: .shared)
+    private final let keyInPlace = KeyInPlace.shared
     private let link = Mutex<DelegateLink?>(nil)
 
     /// Makes an empty cache without limits.
@@ -57,6 +58,21 @@ open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     /// An object whose content has been discarded leaves the cache and is not returned, unless
     /// ``evictsObjectsWithDiscardedContent`` is off.
     open func object(forKey key: KeyType) -> ObjectType? {
+        let keyInPlace = keyInPlace.pointee
+        guard let hash = keyInPlace.hash(key) else { return objectAskingKey(key) }
+        guard
+            let object = engine.value(
+                forKey: ObjectKey(object: key),
+                hashValue: hash,
+                isSurelyEqual: { keyInPlace.areSurelyEqual(key, $0) }
+            )
+        else { return nil }
+        return unsafeDowncast(object, to: ObjectType.self)
+    }
+
+    /// ``object(forKey:)`` for a key that must be asked for its hash.
+    @inline(never)
+    private final func objectAskingKey(_ key: KeyType) -> ObjectType? {
         guard let object = engine.value(forKey: ObjectKey(object: key)) else { return nil }
         return unsafeDowncast(object, to: ObjectType.self)
     }

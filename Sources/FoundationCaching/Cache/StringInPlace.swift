@@ -21,25 +21,39 @@ enum StringInPlace {
     /// The `hash` of an object of one of the two classes.
     @inline(__always)
     static func hash(_ object: AnyObject) -> Int {
-        let hash = address(in: object, offset).pointee.utf8.withContiguousStorageIfAvailable(StringHash.ofASCII)
-        return (hash ?? nil) ?? unsafeDowncast(object, to: NSObject.self).hash
+        hashOfASCII(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()), offset)
+            ?? unsafeDowncast(object, to: NSObject.self).hash
+    }
+
+    /// The `hash` of the object at `object`, whose text is `offset` bytes on; nil where it must be asked itself.
+    @inline(__always)
+    static func hashOfASCII(_ object: UnsafeRawPointer, _ offset: Int) -> Int? {
+        let text = (object + offset).assumingMemoryBound(to: String.self)
+        return text.pointee.utf8.withContiguousStorageIfAvailable(StringHash.ofASCII) ?? nil
     }
 
     /// Whether two objects of the two classes are equal.
     @inline(__always)
     static func areEqual(_ left: AnyObject, _ right: AnyObject) -> Bool {
-        let areSame = address(in: left, offset).pointee.utf8.withContiguousStorageIfAvailable { left in
-            address(in: right, offset).pointee.utf8.withContiguousStorageIfAvailable { right in
-                left.count == right.count
-                    && (left.count == 0 || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
-            } ?? false
-        }
-        // Other bytes may still be the same text to Foundation, composed differently.
-        return areSame == true || unsafeDowncast(left, to: NSObject.self).isEqual(right)
+        let areEqual = areEqual(
+            UnsafeRawPointer(Unmanaged.passUnretained(left).toOpaque()),
+            UnsafeRawPointer(Unmanaged.passUnretained(right).toOpaque()),
+            offset
+        )
+        return areEqual || unsafeDowncast(left, to: NSObject.self).isEqual(right)
+    }
+
+    /// Whether the texts of two objects, `offset` bytes on from where these are, are equal: Foundation's own `isEqual(_:)`
+    /// asks for no more.
+    @inline(__always)
+    static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ offset: Int) -> Bool {
+        let left = (left + offset).assumingMemoryBound(to: String.self)
+        let right = (right + offset).assumingMemoryBound(to: String.self)
+        return left.pointee == right.pointee
     }
 
     /// Bytes from the beginning of an object of the two classes to its `String`; 0 where that is not known.
-    private static let offset: Int = {
+    static let offset: Int = {
         let samples = [
             "small", String(repeating: "on the heap, ", count: 4), "a constant, too long to be kept in the value",
         ]

@@ -85,7 +85,7 @@ extension CacheEngine {
         var rounds = 0
         while true {
             let shard = lockShard(hash)
-            let identical = shard.pointee.storage.findIdentical(key, hash).slot
+            let identical = shard.pointee.storage.findWithoutComparing(key, hash) { _ in false }.slot
             if identical != 0 { return (shard, identical) }
             var matchingSlot: UInt32 = 0
             var first: (generation: UInt32, key: Key)?

@@ -128,7 +128,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inline(__always)
     package func value(forKey key: Key) -> Value? {
         let hash = KeyHash.hash(key, seed: seed)
-        guard KeyHash<Key>.isHarmless else { return valueComparingOutside(key, hash) }
+        guard KeyHash<Key>.isHarmless else { return valueComparingOutside(key, hash) { _ in false } }
         let shard = lockShard(hash)
         let slot = shard.pointee.storage.find(key, hash)
         if slot == 0 {
@@ -148,13 +148,32 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return value
     }
 
-    /// A lookup whose keys are compared by foreign code: the very key that was stored is known without it, and of others
-    /// the one candidate there usually is comes out with its value under one lock, to be compared outside.
+    /// The value for a key that is no integer, whose `hashValue` is known already; counts as a use of it.
+    ///
+    /// - Parameter isSurelyEqual: whether the stored key at an address is known to be equal without foreign code. Runs
+    ///   under the lock, where it may read and nothing else; `false` says nothing.
     @inlinable
     @inline(__always)
-    func valueComparingOutside(_ key: Key, _ hash: UInt64) -> Value? {
+    package func value(
+        forKey key: Key,
+        hashValue: Int,
+        isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
+    ) -> Value? {
+        valueComparingOutside(key, KeyHash<Key>.hash(ofHashValue: hashValue, seed: seed), isSurelyEqual)
+    }
+
+    /// A lookup whose keys are compared by foreign code: the very key that was stored is known without it, and so are
+    /// those that are surely equal; of others the one candidate there usually is comes out with its value under one
+    /// lock, to be compared outside.
+    @inlinable
+    @inline(__always)
+    func valueComparingOutside(
+        _ key: Key,
+        _ hash: UInt64,
+        _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
+    ) -> Value? {
         let shard = lockShard(hash)
-        let found = shard.pointee.storage.findIdentical(key, hash)
+        let found = shard.pointee.storage.findWithoutComparing(key, hash, isSurelyEqual)
         if found.slot == 0 { return valueComparing(shard, found.candidate, found.candidateCount, key, hash) }
         let entry = shard.pointee.storage.entries + Int(found.slot)
         let info = entry.pointee.meta.info

@@ -87,11 +87,15 @@ struct EntryStorage<Key: Hashable, Value> {
         }
     }
 
-    /// The slot of the very object `key`, or 0 and how many other slots have its stored hash, with the last of them.
-    /// Runs no code of the key's and counts no reference.
+    /// The slot of the very object `key`, or of one of its hash whose key is surely equal; or 0 and how many other slots
+    /// have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
     @inlinable
     @inline(__always)
-    func findIdentical(_ key: Key, _ hash: UInt64) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
+    func findWithoutComparing(
+        _ key: Key,
+        _ hash: UInt64,
+        _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
+    ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
         let tag = Self.tag(hash)
         let identities = identities.unsafelyUnwrapped
         var index = home(hash)
@@ -100,12 +104,15 @@ struct EntryStorage<Key: Hashable, Value> {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return (0, candidate, count) }
             let slot = word & Self.slotMask
-            if word & Self.tagMask == tag,
-                UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash)
-            {
-                if KeyHash.areIdentical(at: keyAddress(of: slot), key) { return (slot, candidate, count) }
-                candidate = slot
-                count &+= 1
+            if word & Self.tagMask == tag {
+                // The very object needs no look at its hash: a cache line less, as most tags that match are meant.
+                let address = keyAddress(of: slot)
+                if KeyHash.areIdentical(at: address, key) { return (slot, candidate, count) }
+                if UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash) {
+                    if isSurelyEqual(address) { return (slot, candidate, count) }
+                    candidate = slot
+                    count &+= 1
+                }
             }
             index = (index &+ 1) & tableMask
         }

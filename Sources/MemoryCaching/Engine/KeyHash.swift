@@ -52,7 +52,14 @@ package enum KeyHash<Key: Hashable> {
     @inline(__always)
     static func hash(_ key: Key, seed: UInt64) -> UInt64 {
         if isInteger { return fold(bits(of: key) ^ seed) }
-        return expand(UInt32(truncatingIfNeeded: fold(UInt64(truncatingIfNeeded: key.hashValue) ^ seed)))
+        return hash(ofHashValue: key.hashValue, seed: seed)
+    }
+
+    /// The hash of a key that is no integer and has this `hashValue`.
+    @inlinable
+    @inline(__always)
+    static func hash(ofHashValue hashValue: Int, seed: UInt64) -> UInt64 {
+        expand(UInt32(truncatingIfNeeded: fold(UInt64(truncatingIfNeeded: hashValue) ^ seed)))
     }
 
     /// The hash that was stored as `stored`.

@@ -47,9 +47,10 @@ import _CacheTestSupport
         }
     }
 
-    @Test("Strings are read in place with this Foundation, and URLs hashed by their strings")
+    @Test("Strings and numbers are read in place with this Foundation, and URLs hashed by their strings")
     func shortWaysAreOpen() {
         #expect(StringInPlace.isReadable)
+        #expect(NumberInPlace.kinds != nil)
         #expect(URLHash.isHashOfString)
     }
 
@@ -69,6 +70,47 @@ import _CacheTestSupport
             mutable.append("!")
             #expect(ObjectKey(object: mutable).hashValue == mutable.hash, "seed \(seed)")
             #expect(ObjectKey(object: string) != ObjectKey(object: mutable), "seed \(seed)")
+        }
+    }
+
+    /// Reads the stored key of `left` as a hit does, for `right`: its hash, and whether the two are surely equal.
+    static func readInPlace(_ left: AnyObject, _ right: AnyObject) -> (hash: Int?, areSurelyEqual: Bool) {
+        let hash = KeyInPlace.shared.pointee.hash(right)
+        let stored = ObjectKey(object: left)
+        return (
+            hash, hash != nil && withUnsafePointer(to: stored) { KeyInPlace.shared.pointee.areSurelyEqual(right, $0) }
+        )
+    }
+
+    @Test("What a hit reads of a key in place is its hash, and equality where it is certain")
+    func inPlace() {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("keys seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        for text in Self.texts(&random) {
+            let string = NSString(string: text)
+            let same = Self.readInPlace(NSString(string: text), string)
+            #expect(same.areSurelyEqual == (same.hash != nil), "seed \(seed)")
+            #expect((same.hash != nil) == text.utf8.allSatisfy { $0 < 0x80 }, "seed \(seed)")
+            #expect(same.hash ?? string.hash == string.hash, "seed \(seed)")
+            #expect(!Self.readInPlace(NSString(string: text + "!"), string).areSurelyEqual, "seed \(seed)")
+            #expect(!Self.readInPlace(NSNumber(value: text.count), string).areSurelyEqual, "seed \(seed)")
+        }
+        let near: [NSNumber] = [0, 1, -1, 7, -7, 1.5, 7.0, true]
+        let numbers =
+            near + [
+                NSNumber(value: Int8.min), NSNumber(value: UInt16.max), NSNumber(value: Int32.min),
+                NSNumber(value: Int32.max), NSNumber(value: UInt32.max), NSNumber(value: Int.min),
+                NSNumber(value: UInt64.max), NSNumber(value: Float.nan), NSNumber(value: Double.nan),
+            ]
+        for left in numbers {
+            #expect(Self.readInPlace(left, left).hash ?? left.hash == left.hash)
+            for right in numbers where Self.readInPlace(left, right).areSurelyEqual {
+                #expect(left.isEqual(to: right) && left.hash == right.hash)
+            }
+        }
+        for value in [0, 1, -1, 100_000, 1 << 30, -1 << 31] {
+            #expect(Self.readInPlace(NSNumber(value: value), NSNumber(value: value)).areSurelyEqual)
         }
     }
 

@@ -3,8 +3,7 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-internal import CMemoryShims
-internal import Synchronization
+public import Synchronization
 
 /// One value in pages of its own, which the kernel may take back while nobody accesses it: the heart of this module.
 ///
@@ -33,23 +32,24 @@ internal import Synchronization
 /// - I8 In a child of fork(2) the pages are wiped and every extent of the parent is dead (``ForkWitness``).
 ///
 /// - SeeAlso: madvise(2); Linux mm/rmap.c `try_to_unmap_one`, mm/madvise.c `madvise_free_pte_range`.
+@usableFromInline
 final class Extent: @unchecked Sendable {
     // Sendable: `state` says who may touch the pages and the witnesses (I1); the rest is constant.
 
-    let pool: PurgeablePool
+    // What every access looks at comes first, so that it lies in one or two lines of the processor's cache.
+    @usableFromInline let state: Atomic<UInt64>
+    @usableFromInline let forkGeneration: UInt64
+    @usableFromInline let forkWord: UnsafeMutablePointer<Atomic<UInt64>>
+    /// Whether there is a run; tested by every read.
+    @usableFromInline let isPaged: Bool
+    @usableFromInline let witnesses: PageWitnesses
+
     let base: UnsafeMutableRawPointer
     let byteCount: Int
-
+    let pool: PurgeablePool
     /// The pages, or nil for a value in allocated memory: less than a page, or where no pages were to be had.
     let run: PageRun?
-    /// Whether there is a run; tested by every read.
-    let isPaged: Bool
-    let witnesses: PageWitnesses
-
     private let arena: PageArena?
-    private let state: Atomic<UInt64>
-    private let forkGeneration: UInt64
-    private let forkWord: UnsafeMutableRawPointer
 
     /// A building extent of zeros, held once; traps where there is no memory at all.
     convenience init(byteCount: Int, pool: PurgeablePool, sharedWithChildren: Bool) {
@@ -78,7 +78,9 @@ final class Extent: @unchecked Sendable {
         isPaged = run != nil
         let isWiped = self.arena?.wipesOnFork ?? false
         forkGeneration = isWiped ? pool.forkWitness.currentGeneration() : 0
-        forkWord = isWiped ? pool.forkWitness.word : ForkWitness.unwiped
+        forkWord = (isWiped ? pool.forkWitness.word : ForkWitness.unwiped).assumingMemoryBound(
+            to: Atomic<UInt64>.self
+        )
         state = Atomic(initial.bits)
         pool.usage.add(residentByteCount, to: initial)
     }
@@ -123,8 +125,8 @@ final class Extent: @unchecked Sendable {
     }
 
     /// Whether this process is a child that was forked after the extent was built, and sees wiped pages.
-    @inline(__always)
-    private var isOrphaned: Bool { cms_load_relaxed_u64(forkWord) != forkGeneration }
+    @inlinable @inline(__always)
+    var isOrphaned: Bool { forkWord.pointee.load(ordering: .relaxed) != forkGeneration }
 
     // MARK: Access
 
@@ -132,20 +134,25 @@ final class Extent: @unchecked Sendable {
     ///
     /// A borrow, which lends the bytes out, also keeps writers away. A warm or pinned extent costs one atomic
     /// addition; a volatile one a read-modify-write a page.
-    @inline(__always)
+    @inlinable @inline(__always)
     func pin(borrowing: Bool) -> Bool {
         // A warm or pinned extent, the usual case, is one addition. Elsewhere the addition was premature and is taken
-        // back; meanwhile it does no harm, for it merely looks like an access that is about to begin.
+        // back; meanwhile it does no harm, for it merely looks like an access that is about to begin. To look before
+        // adding costs 5 ns: a load soon after a locked instruction on the same word waits for it.
         if !isOrphaned {
             let old = state.wrappingAdd(ExtentState.accessUnit(borrowing: borrowing), ordering: .acquiring).oldValue
             if ExtentState(bits: old).admitsAccess { return true }
-            unpin(borrowing: borrowing)
+            withdraw(borrowing: borrowing)
         }
         return pinWhateverTheState(borrowing: borrowing)
     }
 
-    @inline(never)
-    private func pinWhateverTheState(borrowing: Bool) -> Bool {
+    /// Takes back an addition that came too early.
+    @usableFromInline @inline(never)
+    func withdraw(borrowing: Bool) { unpin(borrowing: borrowing) }
+
+    @usableFromInline @inline(never)
+    func pinWhateverTheState(borrowing: Bool) -> Bool {
         var backoff = Backoff()
         while true {
             let old = loadState()
@@ -185,15 +192,15 @@ final class Extent: @unchecked Sendable {
     }
 
     /// Ends an access. The last one makes the extent warm; the warm queue will seal it. Traps without an access.
-    @inline(__always)
+    @inlinable @inline(__always)
     func unpin(borrowing: Bool) {
         let change = state.wrappingSubtract(ExtentState.accessUnit(borrowing: borrowing), ordering: .releasing)
         if !ExtentState(bits: change.oldValue).hasAccess(borrowing: borrowing) { Self.trapOnEnd(borrowing: borrowing) }
         if ExtentState(bits: change.newValue).isWarmUnqueued { becomeWarm() }
     }
 
-    @inline(never)
-    private static func trapOnEnd(borrowing: Bool) -> Never {
+    @usableFromInline @inline(never)
+    static func trapOnEnd(borrowing: Bool) -> Never {
         preconditionFailure(
             borrowing
                 ? "an access to purgeable bytes ended twice"
@@ -202,8 +209,8 @@ final class Extent: @unchecked Sendable {
     }
 
     /// Puts the extent into the warm queue, unless somebody accesses it again or has put it there.
-    @inline(never)
-    private func becomeWarm() {
+    @usableFromInline @inline(never)
+    func becomeWarm() {
         guard isPaged else { return }
         // In a child nobody may ever let go of the queue's lock: another thread of the parent had it.
         if isOrphaned { return loseToFork() }

@@ -11,8 +11,12 @@
 /// ```
 ///
 /// This type knows what transitions mean and nothing of memory, locks or time.
+@usableFromInline
 struct ExtentState: Equatable, Sendable {
-    var bits: UInt64
+    @usableFromInline var bits: UInt64
+
+    @inlinable
+    init(bits: UInt64) { self.bits = bits }
 
     /// Where the content is.
     enum Phase: UInt64, Sendable {
@@ -24,20 +28,21 @@ struct ExtentState: Equatable, Sendable {
         case dead = 2
     }
 
-    private static let holdUnit: UInt64 = 1
-    private static let borrowUnit: UInt64 = 1 << 20
-    private static let holdMask: UInt64 = borrowUnit - 1
-    private static let borrowMask: UInt64 = (1 << 32) - borrowUnit
+    // Computed, so that clients into which accesses are inlined see numbers.
+    @usableFromInline static var holdUnit: UInt64 { @inlinable get { 1 } }
+    @usableFromInline static var borrowUnit: UInt64 { @inlinable get { 1 << 20 } }
+    @usableFromInline static var holdMask: UInt64 { @inlinable get { borrowUnit - 1 } }
+    @usableFromInline static var borrowMask: UInt64 { @inlinable get { (1 << 32) - borrowUnit } }
     private static let phaseShift: UInt64 = 32
-    private static let phaseMask: UInt64 = 3 << phaseShift
-    private static let busyBit: UInt64 = 1 << 34
-    private static let writingBit: UInt64 = 1 << 35
-    private static let queuedBit: UInt64 = 1 << 36
+    @usableFromInline static var phaseMask: UInt64 { @inlinable get { 3 << 32 } }
+    @usableFromInline static var busyBit: UInt64 { @inlinable get { 1 << 34 } }
+    @usableFromInline static var writingBit: UInt64 { @inlinable get { 1 << 35 } }
+    @usableFromInline static var queuedBit: UInt64 { @inlinable get { 1 << 36 } }
     private static let ordinaryBit: UInt64 = 1 << 37
     private static let generationUnit: UInt64 = 1 << 38
 
     /// Set in a dead extent alone.
-    private static let deadBit: UInt64 = Phase.dead.rawValue << phaseShift
+    @usableFromInline static var deadBit: UInt64 { @inlinable get { 2 << 32 } }
 
     /// Most accesses that may be open at once by begin and end.
     static let maximumHolds = Int(holdMask)
@@ -83,6 +88,7 @@ struct ExtentState: Equatable, Sendable {
 
     /// Changes with the content: at the beginning and the end of a mutation and at death. Wraps after 2²⁶ changes,
     /// which no single read outlasts.
+    @inlinable
     var generation: UInt64 { bits >> 38 }
 
     mutating func advanceGeneration() { bits &+= Self.generationUnit }
@@ -99,31 +105,32 @@ struct ExtentState: Equatable, Sendable {
     }
 
     /// Whether an optimistic read may begin: neither dead nor being written.
-    @inline(__always)
+    @inlinable @inline(__always)
     var isReadable: Bool { bits & (Self.deadBit | Self.writingBit) == 0 }
 
     /// What one access adds.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func accessUnit(borrowing: Bool) -> UInt64 { borrowing ? borrowUnit : holdUnit }
 
     /// Whether an access that was added to this state blindly counts: resident, at rest, and far from the limits.
-    @inline(__always)
+    @inlinable @inline(__always)
     var admitsAccess: Bool {
         let nearLimit = Self.borrowUnit >> 1 | 1 << 31
         return bits & (Self.phaseMask | Self.busyBit | Self.writingBit | nearLimit) == 0
     }
 
     /// Whether any access of the kind is open.
-    @inline(__always)
+    @inlinable @inline(__always)
     func hasAccess(borrowing: Bool) -> Bool { bits & (borrowing ? Self.borrowMask : Self.holdMask) != 0 }
 
     /// Whether the warm queue should know of the extent and does not: resident, at rest, and nobody accesses it.
-    @inline(__always)
+    @inlinable @inline(__always)
     var isWarmUnqueued: Bool {
         bits & (Self.borrowMask | Self.holdMask | Self.phaseMask | Self.busyBit | Self.queuedBit) == 0
     }
 
     /// Whether an optimistic copy that began in `self` and ended in `later` saw one and the same content.
+    @inlinable @inline(__always)
     func isSameContent(as later: ExtentState) -> Bool {
         generation == later.generation && bits & Self.writingBit == 0
     }

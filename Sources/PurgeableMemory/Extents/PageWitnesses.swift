@@ -3,8 +3,8 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-internal import CMemoryShims
-internal import Synchronization
+public import CMemoryShims
+public import Synchronization
 
 /// For each page of an extent, where a word stands that is not zero.
 ///
@@ -14,19 +14,20 @@ internal import Synchronization
 ///
 /// Four pages fit into the structure itself, larger extents have a table. Entries are atomic: an optimistic reader
 /// may look while a mutation renews them, and is then turned away by the generation.
+@usableFromInline
 struct PageWitnesses: ~Copyable, @unchecked Sendable {
     // Sendable: entries are read and written atomically; the table's address is constant.
 
-    private static let none = UInt16.max
+    @usableFromInline static var none: UInt16 { @inlinable get { .max } }
     private static let inlineCount = 4
-    private static let wordSize = MemoryLayout<UInt64>.size
+    @usableFromInline static var wordSize: Int { @inlinable get { 8 } }
 
-    private let inlineEntries = Atomic<UInt64>(.max)
-    private let table: UnsafeMutablePointer<UInt16>?
+    @usableFromInline let inlineEntries = Atomic<UInt64>(.max)
+    @usableFromInline let table: UnsafeMutablePointer<UInt16>?
     private let pageCount: Int
 
     /// The page size as a power of two; here, because reading a global costs more than the rest of a check.
-    let pageShift: Int
+    @usableFromInline let pageShift: Int
 
     /// No page has a witness yet.
     init(pageCount: Int) {
@@ -42,8 +43,8 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
 
     deinit { table?.deallocate() }
 
-    @inline(__always)
-    private func entry(_ page: Int) -> UInt16 {
+    @inlinable @inline(__always)
+    func entry(_ page: Int) -> UInt16 {
         if let table { return cms_load_relaxed_u16(table + page) }
         return UInt16(
             truncatingIfNeeded: inlineEntries.load(ordering: .relaxed) &>> UInt64(truncatingIfNeeded: page &* 16)
@@ -58,7 +59,7 @@ struct PageWitnesses: ~Copyable, @unchecked Sendable {
     }
 
     /// The witness word of a page, or nil for a page of zeros.
-    @inline(__always)
+    @inlinable @inline(__always)
     func word(_ page: Int, of base: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         let entry = entry(page)
         return entry == Self.none ? nil : base + (page &<< pageShift &+ Int(entry) &* Self.wordSize)

@@ -16,7 +16,9 @@ internal import Synchronization
 /// stands in the queue at most once (its queued bit).
 package final class WarmQueue: Sendable {
     private struct State {
-        var entries: [Extent] = []
+        /// Each holds a reference of its own, which goes with the seal: a value that comes by costs one retain and one
+        /// release, where an array of references would take each several times on the way.
+        var entries: [Unmanaged<Extent>] = []
         var head = 0
         var byteCount = 0
     }
@@ -43,9 +45,11 @@ package final class WarmQueue: Sendable {
 
     func enqueue(_ extent: Extent) {
         let limit = limit.load(ordering: .relaxed)
+        let entry = Unmanaged.passRetained(extent)
+        let byteCount = extent.residentByteCount
         let isFull = state.withLock { state in
-            state.entries.append(extent)
-            state.byteCount += extent.residentByteCount
+            state.entries.append(entry)
+            state.byteCount += byteCount
             return state.byteCount > limit
         }
         if isFull { drain(to: limit - min(limit / 4, Self.batch)) }
@@ -56,21 +60,22 @@ package final class WarmQueue: Sendable {
             let oldest = state.withLock { take(from: &$0, downTo: target) }
             if oldest.isEmpty { return }
             seal(oldest)
+            for entry in oldest { entry.release() }
         }
     }
 
-    /// Takes the oldest entries, about a batch of them.
-    private func take(from state: inout State, downTo target: Int) -> [Extent] {
-        var taken: [Extent] = []
+    /// Takes the oldest entries, about a batch of them, and the references they hold.
+    private func take(from state: inout State, downTo target: Int) -> [Unmanaged<Extent>] {
+        let first = state.head
         var byteCount = 0
         while state.byteCount > target, state.head < state.entries.count, byteCount < Self.batch {
-            let extent = state.entries[state.head]
+            let size = state.entries[state.head]._withUnsafeGuaranteedRef { $0.residentByteCount }
             state.head += 1
-            state.byteCount -= extent.residentByteCount
-            byteCount += extent.residentByteCount
-            taken.append(extent)
+            state.byteCount -= size
+            byteCount += size
         }
-        // Entries that are gone still hold references until they make up half of the array.
+        let taken = Array(state.entries[first..<state.head])
+        // Moving the rest up pays once half of the array is behind it.
         if state.head * 2 >= state.entries.count {
             state.entries.removeFirst(state.head)
             state.head = 0
@@ -79,32 +84,49 @@ package final class WarmQueue: Sendable {
     }
 
     /// Seals those that nobody pinned meanwhile, adjacent ones together.
-    private func seal(_ extents: [Extent]) {
-        var busy = extents.filter { $0.beginSeal() }
+    private func seal(_ entries: [Unmanaged<Extent>]) {
+        var busy: [Sealed] = []
+        busy.reserveCapacity(entries.count)
         // Values that were made one after another are usually accessed so, too.
-        let isSorted = zip(busy, busy.dropFirst()).allSatisfy { $0.base < $1.base }
+        var isSorted = true
+        for entry in entries {
+            entry._withUnsafeGuaranteedRef { extent in
+                guard extent.beginSeal() else { return }
+                let next = Sealed(extent: entry, base: extent.base, byteCount: extent.residentByteCount)
+                if let last = busy.last, last.base > next.base { isSorted = false }
+                busy.append(next)
+            }
+        }
         if !isSorted { busy.sort { $0.base < $1.base } }
         var first = 0
         while first < busy.count {
             var end = first + 1
-            while end < busy.count, busy[end - 1].base + busy[end - 1].residentByteCount == busy[end].base { end += 1 }
+            while end < busy.count, busy[end - 1].end == busy[end].base { end += 1 }
             seal(busy[first..<end])
             first = end
         }
     }
 
-    private func seal(_ neighbours: ArraySlice<Extent>) {
-        let system = neighbours.first!.pool.system
-        let byteCount = neighbours.reduce(0) { $0 + $1.residentByteCount }
-        if system.advise(neighbours.first!.base, byteCount, .free) == 0 {
-            for extent in neighbours { extent.finishSeal(true) }
-        } else {
-            // Perhaps one of them alone is locked: ask for each.
-            for extent in neighbours {
-                extent.finishSeal(
-                    neighbours.count > 1 && system.advise(extent.base, extent.residentByteCount, .free) == 0
-                )
+    private func seal(_ neighbours: ArraySlice<Sealed>) {
+        let first = neighbours[neighbours.startIndex]
+        let byteCount = neighbours[neighbours.endIndex - 1].end - first.base
+        first.extent._withUnsafeGuaranteedRef { leader in
+            let system = leader.pool.system
+            let isVolatile = system.advise(first.base, byteCount, .free) == 0
+            for one in neighbours {
+                // Perhaps one of them alone is locked: ask for each.
+                let isOneVolatile =
+                    isVolatile || (neighbours.count > 1 && system.advise(one.base, one.byteCount, .free) == 0)
+                one.extent._withUnsafeGuaranteedRef { $0.finishSeal(isOneVolatile) }
             }
         }
+    }
+
+    /// An extent that the queue has made busy in order to seal it; the batch's reference keeps it.
+    private struct Sealed {
+        let extent: Unmanaged<Extent>
+        let base: UnsafeMutableRawPointer
+        let byteCount: Int
+        var end: UnsafeMutableRawPointer { base + byteCount }
     }
 }

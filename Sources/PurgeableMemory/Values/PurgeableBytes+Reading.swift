@@ -19,12 +19,18 @@ extension PurgeableBytes {
 
     /// Copies the bytes in `range` to the beginning of `target`, or answers `false` if they are gone; then what
     /// `target` holds is meaningless. Traps if `range` is out of bounds or `target` too small.
+    @inlinable
     public func read(_ range: Range<Int>, into target: UnsafeMutableRawBufferPointer) -> Bool {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "a range beyond the end of the bytes")
-        precondition(range.upperBound &- range.lowerBound <= target.count, "a buffer smaller than the range")
-        guard let base = target.baseAddress else { return extent.loadState().phase != .dead }
-        return extent.read(range, into: base)
+        let count = range.upperBound &- range.lowerBound
+        precondition(count <= target.count, "a buffer smaller than the range")
+        guard let start = target.baseAddress else { return isKnownToBeThere }
+        return extent.readWithinPage(range.lowerBound, count, of: base, into: start)
+            || extent.read(range, of: base, into: start)
     }
+
+    @usableFromInline
+    var isKnownToBeThere: Bool { extent.loadState().phase != .dead }
 
     /// The value of type `T` at `offset`, which need not be aligned, or nil if the bytes are gone. No pin and no
     /// system call. Traps if `offset` is out of bounds.
@@ -50,12 +56,12 @@ extension PurgeableBytes {
         return try body(bytes.bytes)
     }
 
-    @usableFromInline
+    @inlinable
     func beginBorrow() -> UnsafeRawBufferPointer? {
-        extent.pin(borrowing: true) ? UnsafeRawBufferPointer(start: extent.base, count: byteCount) : nil
+        extent.pin(borrowing: true) ? UnsafeRawBufferPointer(start: base, count: byteCount) : nil
     }
 
-    @usableFromInline
+    @inlinable
     func endBorrow() { extent.unpin(borrowing: true) }
 
     /// Lends the bytes to `body` to change them, or answers nil without calling it if they are gone.
@@ -75,7 +81,7 @@ extension PurgeableBytes {
 
     @usableFromInline
     func beginMutation() -> UnsafeMutableRawBufferPointer? {
-        extent.beginMutation() ? UnsafeMutableRawBufferPointer(start: extent.base, count: byteCount) : nil
+        extent.beginMutation() ? UnsafeMutableRawBufferPointer(start: base, count: byteCount) : nil
     }
 
     @usableFromInline

@@ -26,16 +26,21 @@
 ///
 /// - Note: Memory that the kernel may take is still counted in the resident size of the process.
 public final class PurgeableBytes: DiscardableContent, Sendable {
-    let extent: Extent
+    @usableFromInline let extent: Extent
+    /// The extent's address, here too: a copy then waits for no second line of memory before it begins.
+    // Safe: constant; who may touch the bytes is the extent's business.
+    @usableFromInline nonisolated(unsafe) let base: UnsafeMutableRawPointer
 
     /// The number of bytes. The same before and after they are gone.
-    public var byteCount: Int { extent.byteCount }
+    public let byteCount: Int
 
     /// Copies `bytes`. The copy is volatile at once.
     ///
     /// Traps if there is no memory or address space left. About 0.3 ms a mebibyte, most of it for fresh pages.
     public init(copying bytes: RawSpan) {
         extent = Extent(byteCount: bytes.byteCount, pool: .shared, sharedWithChildren: false)
+        base = extent.base
+        byteCount = bytes.byteCount
         bytes.withUnsafeBytes { extent.fill(with: $0) }
     }
 
@@ -77,6 +82,8 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
         }
         extent.publish()
         self.extent = extent
+        base = extent.base
+        self.byteCount = byteCount
     }
 
     package convenience init(copying bytes: some Collection<UInt8>, pool: PurgeablePool) {
@@ -95,6 +102,8 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
         guard let extent = Extent(pagesFor: bytes.count, pool: pool) else { return nil }
         extent.fill(with: bytes)
         self.extent = extent
+        base = extent.base
+        byteCount = bytes.count
     }
 
     deinit { extent.abandon() }
@@ -106,11 +115,12 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
     ///
     /// A value that was accessed lately costs some nanoseconds; one that the kernel was free to take about 0.1 µs a
     /// page.
-    @discardableResult
+    @discardableResult @inlinable
     public func beginContentAccess() -> Bool { extent.pin(borrowing: false) }
 
     /// Ends an access. After the last one the bytes may be taken again. Traps without a matching
     /// ``beginContentAccess()``.
+    @inlinable
     public func endContentAccess() { extent.unpin(borrowing: false) }
 
     /// Frees the bytes now if nobody accesses them.
@@ -134,6 +144,6 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
 
     /// The bytes as they are now, unproved: what a reader sees that ignores all checks. For the stress controls.
     package var uncheckedBytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: extent.base, count: byteCount)
+        UnsafeRawBufferPointer(start: base, count: byteCount)
     }
 }

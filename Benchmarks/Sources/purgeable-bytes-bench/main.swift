@@ -33,8 +33,10 @@ var report = Report()
 
 func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251 + 1) } }
 
-/// Copies `count` values of `byteCount` bytes, by memcpy and by optimistic reads, in turn.
-func benchmarkReads(byteCount: Int, count: Int, repetitions: Int, _ report: inout Report) {
+/// Copies `count` values of `byteCount` bytes, by memcpy and by optimistic reads, in turn: batches of a tenth of a
+/// millisecond or less, each method first in every other round, and each batch's time over its neighbour's, so that a
+/// clock that drifts falls on both alike. Either method finds its sources as its own last batch left them.
+func benchmarkReads(byteCount: Int, count: Int, repetitions: Int, rounds: Int, _ report: inout Report) {
     let bytes = content(byteCount)
     let sources = (0..<count).map { _ in
         let source = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 4096)
@@ -53,19 +55,32 @@ func benchmarkReads(byteCount: Int, count: Int, repetitions: Int, _ report: inou
     defer { withExtendedLifetime(values) {} }
     var ratios: [Double] = []
     var copies: [Double] = []
-    for _ in 0..<31 {
-        let copying = seconds {
+    func copy() -> Double {
+        seconds {
             for _ in 0..<repetitions {
                 for source in sources { target.copyMemory(from: UnsafeRawBufferPointer(source)) }
             }
         }
-        let reading = seconds {
+    }
+    func read() -> Double {
+        seconds {
             for _ in 0..<repetitions {
                 for value in references {
                     let isThere = value._withUnsafeGuaranteedRef { $0.read(0..<byteCount, into: target) }
                     if !isThere { fatalError("purged") }
                 }
             }
+        }
+    }
+    for round in 0..<rounds {
+        let copying: Double
+        let reading: Double
+        if round % 2 == 0 {
+            copying = copy()
+            reading = read()
+        } else {
+            reading = read()
+            copying = copy()
         }
         ratios.append(reading / copying)
         copies.append(copying / Double(repetitions * count) * 1e9)
@@ -100,9 +115,9 @@ func benchmarkColdAccess(byteCount: Int, count: Int) -> (access: Double, end: Do
     return (median(accesses), median(ends))
 }
 
-benchmarkReads(byteCount: 4 << 10, count: 16, repetitions: 2000, &report)
-benchmarkReads(byteCount: 64 << 10, count: 8, repetitions: 200, &report)
-benchmarkReads(byteCount: 1 << 20, count: 4, repetitions: 16, &report)
+benchmarkReads(byteCount: 4 << 10, count: 16, repetitions: 80, rounds: 1001, &report)
+benchmarkReads(byteCount: 64 << 10, count: 8, repetitions: 6, rounds: 1001, &report)
+benchmarkReads(byteCount: 1 << 20, count: 4, repetitions: 1, rounds: 401, &report)
 
 let page = benchmarkColdAccess(byteCount: 4 << 10, count: 4096)
 report.row("begin and end of 4 KiB, cold, sealing included", page.access * 1e6, "us", atMost: 1)

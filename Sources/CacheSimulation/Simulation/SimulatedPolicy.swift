@@ -25,7 +25,7 @@ public enum SimulatedPolicy: String, Sendable, CaseIterable {
     /// GreedyDual-Size-Frequency that weighs costs.
     case gdsfCost = "GDSF-C"
     /// The order of swift-corelibs-foundation's `NSCache`.
-    case foundationNSCache = "NSCache"
+    case foundationNSCache = "Foundation.NSCache"
     /// LPG-A, the algorithm of `MemoryCache`, written down plainly, without shards: a check on the engine.
     case reference = "LPG-A"
     /// Offline: the key that is needed last goes first.

@@ -10,7 +10,7 @@ import Foundation
 struct ThroughputChart {
     let table: ThroughputTable
 
-    private static let barHeight = 17.0, nameRoom = 124.0, panelWidth = 430.0, valueRoom = 44.0, top = 62.0
+    private static let barHeight = 17.0, nameRoom = 142.0, panelWidth = 440.0, valueRoom = 44.0, top = 62.0
 
     var svg: String {
         let threads = Set(table.measurements.map(\.threads)).sorted()

@@ -69,6 +69,7 @@ enum ReactionTimes {
     private static func burst(_ megabytesPerSecond: Int) {
         let cache = filled(.shared, 190 << 20)
         let evictions = cache.statistics.removals(.memoryPressure)
+        let trims = MemoryGovernor.shared.statistics.trims
         let size = 64 << 20
         let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
         defer { munmap(memory, size) }
@@ -96,7 +97,8 @@ enum ReactionTimes {
             "evictedMilliseconds": \(evicted.map { milliseconds(start, max($0, start)) } ?? -1), \
             "returnedMilliseconds": \(milliseconds(start, returned)), \
             "bytes": \((cache.statistics.removals(.memoryPressure) - evictions) * 4096), \
-            "highest": \(highest), "limit": \(limit)}
+            "highest": \(highest), "used": \(used()), "mark": \(mark), "limit": \(limit), \
+            "trims": \(MemoryGovernor.shared.statistics.trims - trims)}
             """
         )
     }

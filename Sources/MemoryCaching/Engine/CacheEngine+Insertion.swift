@@ -138,9 +138,9 @@ extension CacheEngine {
             }
             (shard, slot) = locate(key, hash)
         }
-        if let governor,
-            shard.pointee.credit.spend(min(cost, Self.largestCharge))
-                || (Self.isSixteenth(hash) && governor.isLookOverdue)
+        // Not bound to a name: that would count a reference for every insertion.
+        if governor != nil,
+            shard.pointee.credit.spend(min(cost, Self.largestCharge)) || (Self.isSixteenth(hash) && isLookOverdue)
         {
             spent = takeCredit(shard)
         }
@@ -233,6 +233,11 @@ extension CacheEngine {
     @inlinable
     @inline(__always)
     static func isSixteenth(_ hash: UInt64) -> Bool { hash & 0xF0_0000_0000 == 0 }
+
+    /// Whether it is long since anybody looked at usage; see ``MemoryGovernor``.
+    @usableFromInline
+    @inline(never)
+    var isLookOverdue: Bool { governor?.isLookOverdue ?? false }
 
     /// Takes the spent credit out of `shard`, leaving it without: until another is granted, every insertion asks.
     @inlinable

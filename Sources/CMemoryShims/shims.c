@@ -1,2 +1,11 @@
-// The shims are header-only; a C target needs one source file.
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
 #include "CMemoryShims.h"
+
+static _Thread_local int settlement_depth;
+
+int *_Nonnull cms_settlement_depth(void) { return &settlement_depth; }

@@ -127,8 +127,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Stores `value` at the cost that the cache's closure names, or at 0 where there is none.
     ///
     /// - Complexity: O(1) on average, amortised.
+    /// - Returns: whether the value was stored; see ``setValue(_:forKey:cost:recomputeCost:expiresAfter:)``.
     @inlinable
-    public func setValue(_ value: Value, forKey key: Key) {
+    @discardableResult
+    public func setValue(_ value: Value, forKey key: Key) -> Bool {
         setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0)
     }
 
@@ -141,17 +143,20 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - recomputeCost: what it took to make the value, in any unit that is the same for the whole cache; nil,
     ///     negative or not a number where unknown.
     ///   - lifetime: how long it stays at most; nil for the cache's default.
+    /// - Returns: whether the value was stored. It is refused if its cost alone is larger than `totalCostLimit`, and if
+    ///   it is new and worth less than the entries that it would displace after the first one.
     /// - Complexity: O(1) on average, amortised.
     @inlinable
+    @discardableResult
     public func setValue(
         _ value: Value,
         forKey key: Key,
         cost: Int,
         recomputeCost: Double? = nil,
         expiresAfter lifetime: Duration? = nil
-    ) {
+    ) -> Bool {
         if loading.isListening { loading.willChange(key) }
-        engine.setValue(
+        return engine.setValue(
             value,
             forKey: key,
             cost: cost,
@@ -159,6 +164,16 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             expiresAfter: lifetimes.isVarying
                 ? lifetimes.lifetime(of: value, forKey: key, given: lifetime) : lifetime ?? lifetimes.afterWrite
         )
+    }
+
+    /// Stores `value` for `lifetime` at the cost that the cache's closure names, or at 0 where there is none.
+    ///
+    /// - Returns: whether the value was stored; see ``setValue(_:forKey:cost:recomputeCost:expiresAfter:)``.
+    /// - Complexity: O(1) on average, amortised.
+    @inlinable
+    @discardableResult
+    public func setValue(_ value: Value, forKey key: Key, expiresAfter lifetime: Duration) -> Bool {
+        setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0, expiresAfter: lifetime)
     }
 
     /// Removes the value for `key` and returns it, or returns nil if there is none.

@@ -16,8 +16,15 @@ import _CacheTestSupport
 private final class Model {
     var entries: [Int: (value: Int, cost: Int)] = [:]
     var problems: [String] = []
+    /// Values that were told of though they were never in: newcomers refused.
+    var refused: [Int] = []
+    var newcomer: Int?
 
     func departed(_ key: Int, _ value: Int, _ cause: RemovalCause) {
+        if value == newcomer, cause == .costLimit {
+            refused.append(value)
+            return
+        }
         guard let entry = entries.removeValue(forKey: key) else {
             problems.append("\(key) left for \(cause) though it was not there")
             return
@@ -57,19 +64,29 @@ struct EngineModelTests {
         )
         engine.removalObserver = { model.departed($0, $1, $2) }
         let rounds = parameters.keys > 1000 ? 15_000 : 4_000
+        var refusals = 0
         for round in 0..<rounds {
             let key = Int.random(in: 0..<parameters.keys, using: &random)
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<45:
                 let cost = Int.random(in: -2...24, using: &random)
-                if case let limit = engine.totalCostLimit, limit > 0, cost > limit {
-                    #expect(!engine.setValue(round, forKey: key, cost: cost))
-                    #expect(model.entries[key] == nil)
-                    continue
-                }
+                let limit = engine.totalCostLimit
                 // The observer tells of the old value before the call returns.
                 let old = model.entries[key]
-                #expect(engine.setValue(round, forKey: key, cost: cost))
+                (model.newcomer, model.refused) = (round, [])
+                let isStored = engine.setValue(round, forKey: key, cost: cost)
+                model.newcomer = nil
+                let isTooLarge = limit > 0 && cost > limit
+                if isTooLarge { #expect(!isStored) }
+                if parameters.ordering == .reuse || limit <= 0 || old != nil {
+                    #expect(isStored == !isTooLarge, "what replaces is never refused for its worth (seed \(seed))")
+                }
+                #expect(model.refused == (isStored ? [] : [round]), "told once of a refusal (seed \(seed))")
+                if !isStored {
+                    refusals += 1
+                    #expect(model.entries[key] == nil && !engine.contains(key), "seed \(seed)")
+                    continue
+                }
                 if old != nil, model.entries[key] != nil { model.problems.append("replacing \(key) told nobody") }
                 model.entries[key] = (round, max(0, cost))
                 #expect(engine.contains(key), "the newcomer is in (seed \(seed))")
@@ -103,6 +120,7 @@ struct EngineModelTests {
         let statistics = engine.statistics
         let removed = RemovalCause.allCases.reduce(0) { $0 + statistics.removals($1) }
         #expect(statistics.insertions - removed == engine.count)
+        #expect(statistics.refusals == refusals)
     }
 
     @Test("every sequence of four operations on three keys, with room for two, in exact order of use")
@@ -144,15 +162,18 @@ struct EngineModelTests {
             let engine = CacheEngine<Int, Int>(countLimit: 2, totalCostLimit: 5)
             var held: [Int: Int] = [:]
             engine.removalObserver = { key, _, _ in held[key] = nil }
+            var refusals = 0
             var rest = sequence
             for _ in 0..<4 {
                 let (operation, key) = (rest % 9 / 3, rest % 3)
                 rest /= 9
                 switch operation {
                 case 0:
-                    engine.setValue(key, forKey: key, cost: key + 1)
-                    held[key] = key + 1
-                    if !engine.contains(key) { Issue.record("sequence \(sequence): the newcomer is out") }
+                    let wasThere = held[key] != nil
+                    let isStored = engine.setValue(key, forKey: key, cost: key + 1)
+                    if isStored { held[key] = key + 1 } else { refusals += 1 }
+                    if wasThere, !isStored { Issue.record("sequence \(sequence): a replacement is refused") }
+                    if engine.contains(key) != isStored { Issue.record("sequence \(sequence): the newcomer is out") }
                 case 1:
                     if (engine.value(forKey: key) != nil) != (held[key] != nil) { Issue.record("sequence \(sequence)") }
                 default:
@@ -166,6 +187,7 @@ struct EngineModelTests {
                     Issue.record("sequence \(sequence)")
                 }
             }
+            if engine.statistics.refusals != refusals { Issue.record("sequence \(sequence)") }
             engine._checkInvariants()
         }
     }

@@ -15,5 +15,6 @@
 #include "Allocator.h"
 #include "Events.h"
 #include "Futex.h"
+#include "ThreadState.h"
 
 #endif

@@ -90,10 +90,7 @@ open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     ///   - g: what the object costs, in whatever unit ``totalCostLimit`` has, bytes by convention; less than 0 counts
     ///     as 0. An object that costs more than the limit leaves again at once.
     open func setObject(_ obj: ObjectType, forKey key: KeyType, cost g: Int) {
-        guard !engine.setValue(obj, forKey: ObjectKey(object: key), cost: g) else { return }
-        // Refused is set and evicted in one: the delegate hears of it, and the content goes.
-        link.withLock { $0 }?.tell(obj)
-        ContentHooks.discardableObjects.discardIfPossible(obj)
+        engine.setValue(obj, forKey: ObjectKey(object: key), cost: g)
     }
 
     /// Removes the object for `key`, if there is one.

@@ -6,16 +6,15 @@
 
 public import Synchronization
 
+// Storing a value, in four steps: prepare (no lock), exchange in place, make room, store (one critical section).
 extension CacheEngine {
-    /// Up to this many entries, a cache that is ordered by reuse keeps them in exact order of use, and the least
-    /// recently used goes first.
-    @usableFromInline static var exactCount: Int { 1024 }
-
     /// What an insertion is charged at most: a tebibyte. Costs near `Int.max` must not overflow the governor's sums.
     @usableFromInline static var largestCharge: Int { 1 << 40 }
 
-    /// Stores `value`, evicting others where the limits ask for it. A value whose cost alone is larger than the
-    /// total cost limit is refused, and what was stored under `key` goes too.
+    /// Stores `value`, evicting others where the limits ask for it.
+    ///
+    /// A value whose cost alone is larger than the total cost limit is refused, and what was stored under `key` goes
+    /// too. In a cache that is ordered by worth, so is a new value that would displace entries worth more.
     ///
     /// - Parameter ticket: what a load has to show; nothing is stored if the key has changed since the load began.
     /// - Returns: whether the value was stored.
@@ -24,15 +23,61 @@ extension CacheEngine {
     package func setValue(
         _ value: Value,
         forKey key: Key,
-        cost givenCost: Int = 0,
+        cost: Int = 0,
         recomputeCost: Double? = nil,
         expiresAfter lifetime: Duration? = nil,
         ticket: LoadTicket? = nil
     ) -> Bool {
         let hash = KeyHash.hash(key, seed: seed)
-        let cost = max(0, givenCost)
+        var newcomer = prepare(value, hash, cost: max(0, cost), recomputeCost: recomputeCost, lifetime: lifetime)
+        var (shard, slot) = locate(key, hash)
+        if governor != nil, charge(newcomer, to: shard) {
+            // Settled before anything is taken or stored: the governor may evict, run handlers, and wait.
+            settleCredit(of: shard, hash)
+            (shard, slot) = locate(key, hash)
+        }
+        if slot != 0, newcomer.now == .min, ticket == nil, hooks == nil,
+            shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
+        {
+            var old = value
+            shard.pointee.exchange(slot, with: &old)
+            unlock(shard)
+            withExtendedLifetime(old) {}
+            return true
+        }
+        var departures = EntryDepartures<Key, Value>()
+        if newcomer.now != .min {
+            slot = removeExpired(shard, at: newcomer.now, keeping: slot, into: &departures)
+        }
+        var outcome = place(value, forKey: key, &newcomer, shard, slot, ticket, into: &departures)
+        let isAlone = shard.pointee.published == nil
+        unlock(shard)
+        if outcome == .isLarge {
+            finish(departures)
+            departures = EntryDepartures()
+            outcome = placeLarge(value, forKey: key, &newcomer, ticket, into: &departures)
+        }
+        finish(departures, replacement: value)
+        if isAlone, entryCount > Self.splitCount { split() }
+        return outcome == .stored
+    }
+
+    /// Finds out all about a value on its way in that takes no lock: its density, content and lifetime.
+    @inlinable
+    @inline(__always)
+    func prepare(
+        _ value: Value,
+        _ hash: UInt64,
+        cost: Int,
+        recomputeCost: Double?,
+        lifetime: Duration?
+    ) -> Newcomer {
         var info = EntryInfo(bits: 0)
-        info.density = density(cost: cost, recomputeCost: recomputeCost)
+        if ordering == .reuse {
+            info.bits = EntryInfo.exact
+        } else {
+            info.density = density(cost: cost, recomputeCost: recomputeCost)
+        }
         if cost == 0 { info.bits |= EntryInfo.free }
         if let hooks {
             if hooks.isDiscardable(value) {
@@ -41,116 +86,16 @@ extension CacheEngine {
             }
             if hasDiscardable.load(ordering: .relaxed) { pruneDiscarded(for: cost) }
         }
-        if ordering == .reuse, budget.entries.load(ordering: .relaxed) < Self.exactCount {
-            info.bits |= EntryInfo.exact
-        }
-        var now = Int64.min
-        var deadline = EntryDeadline.never
+        var newcomer = Newcomer(hash: hash, cost: cost, info: info)
         if lifetime != nil || idleLifetime != .max || usesLifetimes.load(ordering: .relaxed) {
-            now = clock.nanoseconds()
+            newcomer.now = clock.nanoseconds()
             if lifetime != nil || idleLifetime != .max {
-                deadline = EntryDeadline(now: now, lifetime: lifetime, idleLifetime: idleLifetime)
-                info.bits |= EntryInfo.expires
+                newcomer.deadline = EntryDeadline(now: newcomer.now, lifetime: lifetime, idleLifetime: idleLifetime)
+                newcomer.info.bits |= EntryInfo.expires
                 usesLifetimes.store(true, ordering: .relaxed)
             }
         }
-
-        var departures = EntryDepartures<Key, Value>()
-        var held = HeldRoom()
-        var hasLevel = info.has(EntryInfo.exact)
-        var spent: InsertionCredit?
-        var (shard, slot) = locate(key, hash)
-        if slot != 0, now == .min, ticket == nil, hooks == nil, shard.pointee.isAlike(slot, info, cost: cost),
-            !hasObserver.load(ordering: .relaxed)
-        {
-            var old = value
-            shard.pointee.exchange(slot, with: &old)
-            if governor != nil, shard.pointee.credit.spend(min(cost, Self.largestCharge)) { spent = takeCredit(shard) }
-            unlock(shard)
-            withExtendedLifetime(old) {}
-            if let spent { renewCredit(spent, hash) { $0.evictLeast($1, below: $2) } }
-            return true
-        }
-        if now != .min { slot = removeExpired(shard, at: now, keeping: slot, into: &departures) }
-        while true {
-            if let ticket,
-                !ticket.admits(over: slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max)
-            {
-                held.release(in: budget)
-                shard.pointee.publish()
-                unlock(shard)
-                finish(departures)
-                return false
-            }
-            let costLimit = budget.costLimit.load(ordering: .relaxed)
-            if costLimit > 0, cost > costLimit {
-                refuse(shard, slot, &held, into: &departures, value)
-                finish(departures, replacement: value)
-                return false
-            }
-            if slot != 0 {
-                let oldCost = shard.pointee.storage.cost(of: slot)
-                if cost <= oldCost || budget.reserve(cost: cost &- oldCost) {
-                    if cost < oldCost { budget.release(entries: 0, cost: oldCost &- cost) }
-                    held.release(in: budget)
-                    let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)
-                    departures.append(old, cause: .replaced)
-                    break
-                }
-                // Others make room, so the entry steps out of their order; its level stays with it.
-                let old = shard.pointee.remove(slot, cause: .replaced)
-                if !info.has(EntryInfo.exact) {
-                    info.level = max(1, old.meta.info.level)
-                    info.bits |= old.meta.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
-                    hasLevel = true
-                }
-                departures.append(old, cause: .replaced)
-                held.takeOver(cost: oldCost, in: budget)
-                slot = 0
-            }
-            if !hasLevel {
-                shard.pointee.admit(hash, &info, residents: budget.entries.load(ordering: .relaxed))
-                hasLevel = true
-            }
-            guard let missing = held.settle(for: cost, in: budget) else {
-                if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
-                shard.pointee.insert(
-                    key,
-                    value,
-                    hash: hash,
-                    info: info,
-                    cost: cost,
-                    deadline: deadline
-                )
-                break
-            }
-            if let room = evictHolding(shard, for: missing, into: &departures) {
-                held.takeOver(cost: room, in: budget)
-                continue
-            }
-            shard.pointee.publish()
-            unlock(shard)
-            if let room = evictOne(costlyOnly: missing == .costLimit, cause: missing, into: &departures) {
-                held.takeOver(cost: room, in: budget)
-            } else {
-                // All room there is, is held by calls like this one that have not put their entries in yet.
-                yieldProcessor()
-            }
-            (shard, slot) = locate(key, hash)
-        }
-        // Not bound to a name: that would count a reference for every insertion.
-        if governor != nil,
-            shard.pointee.credit.spend(min(cost, Self.largestCharge)) || (Self.isSixteenth(hash) && isLookOverdue)
-        {
-            spent = takeCredit(shard)
-        }
-        shard.pointee.publish()
-        let isAlone = shard.pointee.published == nil
-        unlock(shard)
-        finish(departures, replacement: value)
-        if let spent { renewCredit(spent, hash) { engine, bytes, price in engine.evictLeast(bytes, below: price) } }
-        if isAlone, budget.entries.load(ordering: .relaxed) > Self.splitCount { split() }
-        return true
+        return newcomer
     }
 
     /// What the entry is ranked by beside its use. Bytes count where bytes are what is short: under a count limit
@@ -158,74 +103,130 @@ extension CacheEngine {
     @inlinable
     @inline(__always)
     func density(cost: Int, recomputeCost: Double?) -> Density {
-        if ordering == .reuse || (cost <= 1 && recomputeCost == nil) { return .one }
-        let countsPlaces =
-            budget.countLimit.load(ordering: .relaxed) > 0 && budget.costLimit.load(ordering: .relaxed) <= 0
+        if cost <= 1 && recomputeCost == nil { return .one }
+        let countsPlaces = limits.count.load(ordering: .relaxed) > 0 && limits.cost.load(ordering: .relaxed) <= 0
         return Density(recomputeCost: recomputeCost, bytes: countsPlaces ? 1 : cost)
     }
 
-    /// Refuses a value that is larger than the whole cache, and takes out what it was to replace. Where that is the very
-    /// value refused, and the caller tells of refusals himself, its departure is the refusal and no other.
+    /// Makes room for a newcomer in `shard`, which is locked and stays so, and stores it: in place of the entry at
+    /// `slot`, or as a new one where that is 0.
     @inlinable
-    @inline(never)
-    func refuse(
+    @inline(__always)
+    func place(
+        _ value: Value,
+        forKey key: Key,
+        _ newcomer: inout Newcomer,
         _ shard: ShardPointer,
         _ slot: UInt32,
-        _ held: inout HeldRoom,
-        into departures: inout EntryDepartures<Key, Value>,
-        _ value: Value
-    ) {
-        shard.pointee.refusals &+= 1
-        var old: Entry<Key, Value>?
-        if slot != 0 {
-            held.takeOver(cost: shard.pointee.storage.cost(of: slot), in: budget)
-            old = shard.pointee.remove(slot, cause: .costLimit)
+        _ ticket: LoadTicket?,
+        into departures: inout EntryDepartures<Key, Value>
+    ) -> InsertionOutcome {
+        if let ticket, !admits(ticket, shard, slot) { return .revoked }
+        if exceedsCostLimit(newcomer) {
+            refuse(value, forKey: key, newcomer, shard, slot, into: &departures)
+            return .refused
         }
-        held.release(in: budget)
-        shard.pointee.publish()
-        unlock(shard)
-        guard let old else { return }
-        if let hooks, !hooks.reportsIdenticalReplacement, hooks.isIdentical(old.value, value) { return }
-        departures.append(old, cause: .costLimit)
+        if slot == 0, !newcomer.hasLevel {
+            shard.pointee.admit(newcomer.hash, &newcomer.info, residents: entryCount(shard))
+            newcomer.hasLevel = true
+        }
+        var isInOrder = slot != 0
+        switch makeRoom(for: newcomer, replacing: slot, &isInOrder, in: shard, into: &departures) {
+        case .made:
+            store(value, forKey: key, newcomer, shard, slot, isInOrder: isInOrder, into: &departures)
+            return .stored
+        case .refused:
+            refuse(value, forKey: key, newcomer, shard, 0, into: &departures)
+            return .refused
+        case .beyondShard:
+            if slot != 0, !isInOrder { shard.pointee.enqueue(slot) }
+            return .isLarge
+        }
     }
 
-    /// Evicts one entry while `shard` is locked: from it if its least is due or no dearer than any other's, else from
-    /// the cheapest shard if that can be had without waiting. Returns the victim's cost, its room being the caller's
-    /// now; nil where it takes unlocking first.
-    ///
-    /// Due is what L has reached: it goes before L rises, whichever shard it is in. Taking it where one is spares a
-    /// second lock, and keeps the shards equally full.
+    /// Puts the value in, for which there is room, in `shard`, which is locked.
     @inlinable
-    func evictHolding(
+    @inline(__always)
+    func store(
+        _ value: Value,
+        forKey key: Key,
+        _ newcomer: Newcomer,
         _ shard: ShardPointer,
-        for missing: RemovalCause,
+        _ slot: UInt32,
+        isInOrder: Bool,
         into departures: inout EntryDepartures<Key, Value>
-    ) -> Int? {
-        let costlyOnly = missing == .costLimit
-        if shard.pointee.published == nil {
-            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
+    ) {
+        let (info, cost, deadline) = (newcomer.info, newcomer.cost, newcomer.deadline)
+        if slot == 0 {
+            if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
+            shard.pointee.insert(key, value, hash: newcomer.hash, info: info, cost: cost, deadline: deadline)
+        } else {
+            if isInOrder { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
+            let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)
+            departures.append(old, cause: .replaced)
         }
-        let height = shard.pointee.leastHeight(costlyOnly: costlyOnly)
-        if height <= shard.pointee.ledger.pointee.inflation {
-            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
-        }
-        guard let cheapest = cheapestShard(costlyOnly: costlyOnly, below: height) else {
-            return evict(from: shard, costlyOnly: costlyOnly, cause: missing, into: &departures)
-        }
-        guard ShardLock(guarding: UnsafeMutableRawPointer(cheapest)).tryLock() else { return nil }
-        let room = evict(from: cheapest, costlyOnly: costlyOnly, cause: missing, into: &departures)
-        cheapest.pointee.publish()
-        unlock(cheapest)
-        return room
     }
 
     /// Evicts from a shard that has no slot number left: 2²⁴ entries.
     @usableFromInline
     @inline(never)
     func makeSlot(in shard: ShardPointer, into departures: inout EntryDepartures<Key, Value>) {
-        if let cost = evict(from: shard, costlyOnly: false, cause: .countLimit, into: &departures) {
-            budget.release(entries: 1, cost: cost)
+        guard let cost = evict(from: shard, cause: .countLimit, into: &departures) else { return }
+        shard.pointee.room.pointee.giveBack(places: 1, cost: cost)
+    }
+
+    // MARK: Refusal
+
+    @inlinable
+    @inline(__always)
+    func exceedsCostLimit(_ newcomer: Newcomer) -> Bool {
+        let limit = limits.cost.load(ordering: .relaxed)
+        return limit > 0 && newcomer.cost > limit
+    }
+
+    @inlinable
+    func admits(_ ticket: LoadTicket, _ shard: ShardPointer, _ slot: UInt32) -> Bool {
+        ticket.admits(over: slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max)
+    }
+
+    /// Refuses a newcomer, with `shard` locked: takes out what it was to replace, at `slot`, and has both told of.
+    ///
+    /// What is refused is set and evicted in one. An entry that it would have replaced by the very same object was set
+    /// and evicted once, so that is told once.
+    @inlinable
+    @inline(never)
+    func refuse(
+        _ value: Value,
+        forKey key: Key,
+        _ newcomer: Newcomer,
+        _ shard: ShardPointer,
+        _ slot: UInt32,
+        into departures: inout EntryDepartures<Key, Value>
+    ) {
+        shard.pointee.counters.refusals &+= 1
+        if slot != 0 {
+            shard.pointee.room.pointee.giveBack(places: 1, cost: shard.pointee.storage.cost(of: slot))
+            departures.append(shard.pointee.remove(slot, cause: .costLimit), cause: .costLimit)
         }
+        departures.refused = .init(
+            key: key,
+            value: value,
+            cause: .costLimit,
+            isDiscardable: newcomer.info.has(EntryInfo.discardable)
+        )
+    }
+
+    // MARK: Credit
+
+    /// Charges an insertion to the credit of `shard`, which is locked, and says whether that must be settled first.
+    ///
+    /// An insertion by code that the governor runs (a removal handler, a deinitialiser) leaves its charge to the call
+    /// that it is part of: else handlers that insert would go on without end.
+    @inlinable
+    @inline(__always)
+    func charge(_ newcomer: Newcomer, to shard: ShardPointer) -> Bool {
+        let isSpent = shard.pointee.credit.spend(min(newcomer.cost, Self.largestCharge))
+        return (isSpent || (Self.isSixteenth(newcomer.hash) && isLookOverdue)) && !CreditSettlement.isUnderWay
     }
 
     /// Whether this insertion is one of those that look at the clock: one in sixteen, wherever it goes. Shards that
@@ -239,26 +240,16 @@ extension CacheEngine {
     @inline(never)
     var isLookOverdue: Bool { governor?.isLookOverdue ?? false }
 
-    /// Takes the spent credit out of `shard`, leaving it without: until another is granted, every insertion asks.
-    @inlinable
-    func takeCredit(_ shard: ShardPointer) -> InsertionCredit {
-        let spent = shard.pointee.credit
-        shard.pointee.credit = InsertionCredit(grantedBytes: 0, leastCharge: spent.leastCharge)
-        return spent
-    }
-
-    /// Asks the governor for another credit, with no lock held: it may evict, here and elsewhere.
-    ///
-    /// The governor knows a cache by a protocol, and what is called by a protocol is compiled for any key and value:
-    /// evicting so takes six times as long. So whoever inserts first leaves an `evictor` compiled for those it has.
+    /// Takes the spent credit out of `shard`, unlocks it, and asks the governor for another. Until that is granted,
+    /// every insertion into the shard asks.
     @usableFromInline
     @inline(never)
-    func renewCredit(_ spent: InsertionCredit, _ hash: UInt64, evictor: @escaping Evictor) {
+    func settleCredit(of shard: ShardPointer, _ hash: UInt64) {
+        let spent = shard.pointee.credit
+        shard.pointee.credit = InsertionCredit(grantedBytes: 0, leastCharge: spent.leastCharge)
+        unlock(shard)
         guard let account else { return }
-        if spent.grantedBytes == 0 {
-            settings.withLock { if $0.evictor == nil { $0.evictor = evictor } }
-        }
-        let credit = account.renew(spent, for: self)
+        let credit = CreditSettlement.run { account.renew(spent, for: self) }
         let shard = lockShard(hash)
         shard.pointee.credit = credit
         unlock(shard)

@@ -14,15 +14,25 @@ extension CacheEngine {
     package func _checkInvariants() {
         #if CACHE_INTERNAL_CHECKS
         var count = 0
-        var cost: UInt = 0
+        var (cost, handedOut): (UInt, UInt) = (0, 0)
         forEachShard { shard in
             checkTable(of: shard)
             checkQueues(of: shard)
             count += shard.pointee.storage.count
             shard.pointee.storage.forEachSlot { cost &+= UInt(bitPattern: shard.pointee.storage.cost(of: $0)) }
+            precondition(
+                shard.pointee.stock >= 0 && shard.pointee.stock <= mostStock(of: shard),
+                "a stock is too large"
+            )
+            handedOut &+= UInt(bitPattern: shard.pointee.stock)
         }
-        precondition(count == budget.entries.load(ordering: .relaxed), "the budget and the shards disagree on entries")
-        precondition(cost == budget.cost.load(ordering: .relaxed), "the budget and the shards disagree on cost")
+        handedOut &+= cost
+        precondition(count == entryCount, "the room and the shards disagree on entries")
+        precondition(
+            handedOut == room?.pointee.cost.load(ordering: .relaxed) ?? 0,
+            "the room and the shards disagree on cost"
+        )
+        precondition(!limits.isReserved.load(ordering: .relaxed), "the room is reserved for nobody")
         let (countLimit, costLimit) = (self.countLimit, totalCostLimit)
         precondition(countLimit <= 0 || count <= countLimit, "more entries than the limit")
         precondition(costLimit <= 0 || cost <= UInt(costLimit), "more cost than the limit")
@@ -61,7 +71,7 @@ extension CacheEngine {
     private func checkQueues(of shard: ShardPointer) {
         let view = shard.pointee.storage.view
         var queued = 0
-        for (queues, isFree) in [(shard.pointee.costlyQueues, false), (shard.pointee.freeQueues, true)] {
+        for (queues, isFree) in [(shard.pointee.order.costly, false), (shard.pointee.order.free, true)] {
             var least = Float.infinity
             queues.forEachHead { head in
                 var slot = head

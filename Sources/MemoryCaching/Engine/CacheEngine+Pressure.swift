@@ -20,8 +20,8 @@ extension CacheEngine: ReclaimableCache {
     package var marginalPrice: Double {
         var price = Double.infinity
         forEachShard { shard in
-            price = min(price, shard.pointee.leastHeight(costlyOnly: true))
-            let free = shard.pointee.base + Double(shard.pointee.freeQueues.leastHeight)
+            price = min(price, shard.pointee.leastHeight(for: .costLimit))
+            let free = shard.pointee.base + Double(shard.pointee.order.free.leastHeight)
             price = min(price, free / Double(bytesPerFreeEntry))
         }
         return price
@@ -39,26 +39,24 @@ extension CacheEngine: ReclaimableCache {
             storage.forEachSlot { if costs[Int($0)] == 0 { free += 1 } }
         }
         let (estimate, overflow) = free.multipliedReportingOverflow(by: bytesPerFreeEntry)
-        let (sum, carried) = estimate.addingReportingOverflow(budget.totalCost)
+        let (sum, carried) = estimate.addingReportingOverflow(heldCost)
         return overflow || carried ? .max : sum
     }
 
     @usableFromInline
     package var holdings: (entries: Int, costs: Int) {
-        let costs = budget.totalCost
-        return costs > 0 ? (0, costs) : (budget.entries.load(ordering: .relaxed), 0)
+        let costs = heldCost
+        return costs > 0 ? (0, costs) : (entryCount, 0)
     }
 
     @usableFromInline
     package func discardUnusedContent() -> Int {
-        guard let hooks, hasDiscardable.load(ordering: .relaxed) else { return 0 }
+        guard let hooks else { return 0 }
         var freed = 0
-        for entry in discardableEntries() {
+        forEachDiscardable { entry in
             hooks.discardIfPossible(entry.value)
-            guard hooks.isDiscarded(entry.value) else { continue }
-            let before = budget.totalCost
-            remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
-            freed += max(0, before - budget.totalCost)
+            guard hooks.isDiscarded(entry.value) else { return }
+            freed += remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
         }
         return freed
     }
@@ -66,8 +64,7 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package func evict(bytes: Int, below price: Double) -> Int {
         removeExpired()
-        let evictor = settings.withLock { $0.evictor }
-        return evictor.map { $0(self, bytes, price) } ?? evictLeast(bytes, below: price)
+        return evictor(self, bytes, price)
     }
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;
@@ -77,25 +74,18 @@ extension CacheEngine: ReclaimableCache {
     func evictLeast(_ bytes: Int, below price: Double) -> Int {
         let bytesPerFreeEntry = bytesPerFreeEntry
         var freed = 0
-        var isDone = false
-        while freed < bytes, !isDone {
+        publishAll()
+        while freed < bytes {
             var departures = EntryDepartures<Key, Value>()
-            while freed < bytes, departures.count < 256 {
-                guard
-                    let cost = evictOne(
-                        costlyOnly: false,
-                        cause: .memoryPressure,
-                        below: price,
-                        into: &departures
-                    )
-                else {
-                    isDone = true
-                    break
+            defer { finish(departures) }
+            // Counted here, because what departs silently is not in `departures`.
+            for _ in 0..<256 where freed < bytes {
+                guard case .evicted(let cost) = evictOne(cause: .memoryPressure, below: price, into: &departures) else {
+                    return freed
                 }
-                budget.release(entries: 1, cost: cost)
+                room?.pointee.giveBack(places: 1, cost: cost)
                 freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerFreeEntry).partialValue
             }
-            finish(departures)
         }
         return freed
     }
@@ -110,7 +100,8 @@ extension CacheEngine: ReclaimableCache {
         let word = directory.load(ordering: .acquiring)
         guard word != 0, price.isFinite, price > 0 else { return }
         // Where all entries are ranked by the piece, so is inflation.
-        let scale = budget.totalCost == 0 ? Double(bytesPerFreeEntry) : 1
-        Self.shard(0, of: word).pointee.ledger.pointee.raiseInflation(to: price * scale)
+        let height = heldCost == 0 ? price * Double(bytesPerFreeEntry) : price
+        Self.shard(0, of: word).pointee.ledger.pointee.raiseInflation(to: height)
+        forEachShard { $0.pointee.raiseInflation(to: height) }
     }
 }

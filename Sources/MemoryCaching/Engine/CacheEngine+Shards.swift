@@ -24,8 +24,11 @@ extension CacheEngine {
     /// Bytes of the ledger and its lock.
     static var ledgerSize: Int { (ShardLock.distance + MemoryLayout<PolicyLedger>.size + 63) & ~63 }
 
-    /// Bytes of the block of the ledger and the one shard that a cache begins with.
-    static var firstBlockSize: Int { ledgerSize + HomeHint.size(count: 1) + shardStride }
+    /// Bytes of the account of room and of the lock of large insertions: cache lines of its own.
+    static var roomSize: Int { (ShardLock.distance + MemoryLayout<Room>.size + 63) & ~63 }
+
+    /// Bytes of the block of the ledger, the room and the one shard that a cache begins with.
+    static var firstBlockSize: Int { ledgerSize + roomSize + HomeHint.size(count: 1) + shardStride }
 
     /// Bytes before the first of `count` shards: the heights that they publish, and their hints.
     static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + HomeHint.size(count: count) }
@@ -66,7 +69,7 @@ extension CacheEngine {
     @inlinable
     @inline(__always)
     func locate(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
-        guard KeyHash<Key>.isHarmless else { return locateComparingOutside(key, hash) }
+        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
         let shard = lockShard(hash)
         return (shard, shard.pointee.storage.find(key, hash))
     }
@@ -124,12 +127,17 @@ extension CacheEngine {
         let ledger = (block + ShardLock.distance).bindMemory(to: PolicyLedger.self, capacity: 1)
         ShardLock(guarding: ledger).initialize()
         ledger.initialize(to: PolicyLedger(account: governor.map(PressureAccount.init(governor:))))
-        let word = UInt(bitPattern: block + Self.ledgerSize + HomeHint.size(count: 1))
+        let room = (block + Self.ledgerSize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
+        ShardLock(guarding: room).initialize()
+        room.initialize(to: Room())
+        let word = UInt(bitPattern: block + Self.ledgerSize + Self.roomSize + HomeHint.size(count: 1))
         let homeHint = HomeHint(0, before: word)
         homeHint.initialize()
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
-        shard.initialize(to: Shard(storage: makeStorage(), ledger: ledger, published: nil, homeHint: homeHint))
+        shard.initialize(
+            to: Shard(storage: makeStorage(), room: room, ledger: ledger, published: nil, homeHint: homeHint)
+        )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
         if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
         if !directory.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged {
@@ -140,8 +148,25 @@ extension CacheEngine {
         }
     }
 
+    /// Entries held, as a shard's own critical section reads it.
+    @inlinable
+    @inline(__always)
+    func entryCount(_ shard: ShardPointer) -> Int { shard.pointee.room.pointee.places.load(ordering: .relaxed) }
+
     func makeStorage() -> EntryStorage<Key, Value> {
         EntryStorage(seed: seed, keepsIdentities: !KeyHash<Key>.isInteger || hooks != nil)
+    }
+
+    /// The shard of number `index`, locked; nil where there are not so many.
+    func lockShard(at index: Int) -> ShardPointer? {
+        while true {
+            let word = directory.load(ordering: .acquiring)
+            guard word != 0, index < 1 << Int(word & 63) else { return nil }
+            let shard = Self.shard(index, of: word)
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            if !shard.pointee.isRetired { return shard }
+            unlock(shard)
+        }
     }
 
     /// Calls `body` with every shard, each locked for the time.
@@ -193,12 +218,14 @@ extension CacheEngine {
             shard.initialize(
                 to: Shard(
                     storage: makeStorage(),
+                    room: old.pointee.room,
                     ledger: old.pointee.ledger,
                     published: published + index * 2,
                     homeHint: homeHint
                 )
             )
             shard.pointee.base = old.pointee.base
+            shard.pointee.inflation = old.pointee.inflation
             shard.pointee.weights = old.pointee.weights
             shard.pointee.ghosts.lifetime = old.pointee.ghosts.lifetime
             shard.pointee.ghosts.unit = old.pointee.ghosts.unit
@@ -207,11 +234,7 @@ extension CacheEngine {
         move(from: old, to: newWord)
         // Counters go to the first shard; sums are all that is ever asked for.
         let first = Self.shard(0, of: newWord)
-        first.pointee.hits = old.pointee.hits
-        first.pointee.misses = old.pointee.misses
-        first.pointee.insertions = old.pointee.insertions
-        first.pointee.refusals = old.pointee.refusals
-        first.pointee.removals = old.pointee.removals
+        first.pointee.counters = old.pointee.counters
         first.pointee.evidence = old.pointee.evidence
         first.pointee.credit = old.pointee.credit
         for index in 0..<count {
@@ -220,8 +243,7 @@ extension CacheEngine {
             shard.pointee.homeHint.publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
         }
         old.pointee.storage.deallocate()
-        old.pointee.costlyQueues.deallocate()
-        old.pointee.freeQueues.deallocate()
+        old.pointee.order.deallocate()
         old.pointee.ghosts.deallocate()
         old.pointee.wheel = nil
         old.pointee.isRetired = true
@@ -244,17 +266,11 @@ extension CacheEngine {
                 if info.has(EntryInfo.expires) {
                     shard.pointee.schedule(moved, deadline: old.pointee.wheel!.entryDeadline(of: slot))
                 }
-                let newView = shard.pointee.storage.view
-                if info.has(EntryInfo.free) {
-                    shard.pointee.freeQueues.append(moved, in: newView)
-                } else {
-                    shard.pointee.costlyQueues.append(moved, in: newView)
-                }
+                shard.pointee.order.append(moved, in: shard.pointee.storage.view)
                 slot = following
             }
         }
-        old.pointee.costlyQueues.forEachHead(moveQueue)
-        old.pointee.freeQueues.forEachHead(moveQueue)
+        old.pointee.order.forEachHead(moveQueue)
     }
 
     /// At least four shards a processor, so that two threads seldom meet: 16 to 128.
@@ -276,8 +292,7 @@ extension CacheEngine {
                 storage.forEachSlot { (storage.entries + Int($0)).deinitialize(count: 1) }
             }
             storage.deallocate()
-            shard.pointee.costlyQueues.deallocate()
-            shard.pointee.freeQueues.deallocate()
+            shard.pointee.order.deallocate()
             shard.pointee.ghosts.deallocate()
             shard.deinitialize(count: 1)
         }

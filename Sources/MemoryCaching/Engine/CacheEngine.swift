@@ -60,7 +60,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// Address of the first shard's lock, and in its low six bits the logarithm of their number; 0 before the first access.
     @usableFromInline let directory = Atomic<UInt>(0)
     @usableFromInline let seed: UInt64
-    @usableFromInline let budget: Budget
+    @usableFromInline let limits: CacheLimits
     @usableFromInline let hooks: ContentHooks<Value>?
     @usableFromInline let clock: LifetimeClock
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
@@ -74,20 +74,24 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
     @usableFromInline let hasDiscardable = Atomic<Bool>(false)
     let insertionsSincePruning = Atomic<Int>(0)
+    /// Where the search for dead ones goes on.
+    let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
     /// Whose turn it is among shards of equal price. Two threads may take the same turn; that does no harm.
     @usableFromInline let evictionTurn = Atomic<Int>(0)
     let settings: Mutex<Settings>
+    /// Evicts as the governor asks; see ``evict(bytes:below:)``. The governor knows a cache by a protocol, and what is
+    /// called by a protocol is compiled for any key and value: evicting so takes six times as long. So whoever makes an
+    /// engine gives it an evictor, compiled for the key and the value that it has.
+    let evictor: Evictor
 
-    struct Settings: @unchecked Sendable {
-        // Only ever read and written whole, under the mutex.
+    struct Settings {
         var name: String
-        var observer: ((Key, Value, RemovalCause) -> Void)?
-        var evictor: Evictor?
+        // Sendable by the contract of the engine's own type: it is called on whichever thread removes an entry.
+        nonisolated(unsafe) var observer: ((Key, Value, RemovalCause) -> Void)?
     }
 
-    /// Evicts as the governor asks; see ``evict(bytes:below:)``.
     @usableFromInline typealias Evictor = (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int
 
     /// A cache without entries.
@@ -99,7 +103,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     ///   - clock: what lifetimes are measured by; nil for the continuous clock.
     ///   - idleLifetime: how long entries live after their last use; nil where use does not count.
     ///   - governor: who keeps the process's caches within memory; nil where this one is to take no part.
-    package init(
+    @inlinable
+    package convenience init(
         name: String = "",
         countLimit: Int = 0,
         totalCostLimit: Int = 0,
@@ -109,13 +114,39 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         idleLifetime: Duration? = nil,
         governor: MemoryGovernor? = nil
     ) {
+        self.init(
+            name,
+            countLimit,
+            totalCostLimit,
+            ordering,
+            hooks,
+            clock,
+            idleLifetime,
+            governor,
+            evictor: { engine, bytes, price in engine.evictLeast(bytes, below: price) }
+        )
+    }
+
+    @usableFromInline
+    init(
+        _ name: String,
+        _ countLimit: Int,
+        _ totalCostLimit: Int,
+        _ ordering: CacheOrdering,
+        _ hooks: ContentHooks<Value>?,
+        _ clock: (any Clock<Duration>)?,
+        _ idleLifetime: Duration?,
+        _ governor: MemoryGovernor?,
+        evictor: @escaping Evictor
+    ) {
         seed = .random(in: .min ... .max)
-        budget = Budget(countLimit: countLimit, costLimit: totalCostLimit)
+        limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering
         self.hooks = hooks
         self.clock = clock.map(LifetimeClock.init) ?? .continuous
         self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
         self.governor = governor
+        self.evictor = evictor
         settings = Mutex(Settings(name: name))
     }
 
@@ -128,11 +159,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inline(__always)
     package func value(forKey key: Key) -> Value? {
         let hash = KeyHash.hash(key, seed: seed)
-        guard KeyHash<Key>.isHarmless else { return valueComparingOutside(key, hash) { _ in false } }
+        guard KeyHash.isHarmless(key) else { return valueComparingOutside(key, hash) { _ in false } }
         let shard = lockShard(hash)
         let slot = shard.pointee.storage.find(key, hash)
         if slot == 0 {
-            shard.pointee.misses &+= 1
+            shard.pointee.counters.misses &+= 1
             // Who misses sets as a rule, and will ask for the ghost.
             shard.pointee.ghosts.prefetch(hash)
             unlock(shard)
@@ -142,7 +173,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow) { return finishLookup(shard, slot, key, hash) }
         if !info.has(EntryInfo.touched) { entry.pointee.meta.info.bits = info.bits | EntryInfo.touched }
-        shard.pointee.hits &+= 1
+        shard.pointee.counters.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return value
@@ -179,7 +210,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow & ~EntryInfo.exact) { return finishLookup(shard, found.slot, key, hash) }
         shard.pointee.noteUse(of: found.slot, info)
-        shard.pointee.hits &+= 1
+        shard.pointee.counters.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return value
@@ -202,16 +233,16 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             let info = entry.pointee.meta.info
             if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
                 shard.pointee.noteUse(of: candidate, info)
-                shard.pointee.hits &+= 1
+                shard.pointee.counters.hits &+= 1
                 let (found, value) = (entry.pointee.key, entry.pointee.value)
                 unlock(shard)
                 if found == key { return value }
                 shard = lockShard(hash)
-                shard.pointee.hits &-= 1
+                shard.pointee.counters.hits &-= 1
             }
         }
         if count == 0 {
-            shard.pointee.misses &+= 1
+            shard.pointee.counters.misses &+= 1
             unlock(shard)
             return nil
         }
@@ -232,7 +263,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             let now = clock.nanoseconds()
             (shard, slot) = locate(key, hash)
             if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
-                shard.pointee.misses &+= 1
+                shard.pointee.counters.misses &+= 1
                 removeLocked(shard, slot, cause: .expired)
                 return nil
             }
@@ -241,19 +272,15 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             }
         }
         if slot == 0 {
-            shard.pointee.misses &+= 1
+            shard.pointee.counters.misses &+= 1
             unlock(shard)
             return nil
         }
         let entry = shard.pointee.storage.entries + Int(slot)
         let info = entry.pointee.meta.info
-        if info.has(EntryInfo.exact) {
-            shard.pointee.moveToEnd(slot)
-        } else {
-            entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
-        }
+        shard.pointee.noteUse(of: slot, info)
         let value = entry.pointee.value
-        shard.pointee.hits &+= 1
+        shard.pointee.counters.hits &+= 1
         guard info.has(EntryInfo.discardable), evictsDiscarded.load(ordering: .relaxed), let hooks else {
             unlock(shard)
             return value
@@ -263,8 +290,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         guard hooks.isDiscarded(value) else { return value }
         remove(hash, slot, generation, cause: .discarded)
         shard = lockShard(hash)
-        shard.pointee.hits &-= 1
-        shard.pointee.misses &+= 1
+        shard.pointee.counters.hits &-= 1
+        shard.pointee.counters.misses &+= 1
         unlock(shard)
         return nil
     }
@@ -298,26 +325,32 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return value
     }
 
-    /// Takes `slot` out of `shard`, whose lock it releases, and tells of it.
+    /// Takes `slot` out of `shard`, whose lock it releases, and tells of it; returns its cost.
     @inlinable
-    func removeLocked(_ shard: ShardPointer, _ slot: UInt32, cause: RemovalCause) {
+    @discardableResult
+    func removeLocked(_ shard: ShardPointer, _ slot: UInt32, cause: RemovalCause) -> Int {
         var departures = EntryDepartures<Key, Value>()
-        budget.release(entries: 1, cost: shard.pointee.storage.cost(of: slot))
+        let cost = shard.pointee.storage.cost(of: slot)
         departures.append(shard.pointee.remove(slot, cause: cause), cause: cause)
-        shard.pointee.publish()
+        shard.pointee.room.pointee.giveBack(places: 1, cost: 0)
+        returnCost(cost, from: shard)
         unlock(shard)
         finish(departures)
+        return cost
     }
 
-    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already.
+    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already; returns its cost.
     @inlinable
-    func remove(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32, cause: RemovalCause) {
+    @discardableResult
+    func remove(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32, cause: RemovalCause) -> Int {
         let shard = lockShard(hash)
         var found: UInt32 = 0
         shard.pointee.storage.forEachCandidate(hash) {
             if $0 == slot, shard.pointee.storage.generation(of: $0) == generation { found = $0 }
             return found == 0
         }
-        if found == 0 { unlock(shard) } else { removeLocked(shard, found, cause: cause) }
+        if found != 0 { return removeLocked(shard, found, cause: cause) }
+        unlock(shard)
+        return 0
     }
 }

@@ -24,6 +24,8 @@ package final class ContentHooks<Value>: @unchecked Sendable {
     @usableFromInline package let isIdentical: (Value, Value) -> Bool
     /// Whether setting the identical object again counts as a departure of the old value. `NSCache` says no.
     @usableFromInline package let reportsIdenticalReplacement: Bool
+    /// Whether the content of a value that is refused is discarded, as if it had been in the cache. `NSCache` says yes.
+    @usableFromInline package var discardsRefused: Bool { !reportsIdenticalReplacement }
 
     package init(
         isDiscardable: @escaping (Value) -> Bool,

@@ -49,7 +49,7 @@ struct EntryInfo: Equatable {
     @inline(__always)
     init(bits: UInt32) { self.bits = bits }
 
-    // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 free
+    // Layout: 0…9 code of the stay | 10…21 density code, or epoch in order of use | 22…25 level | 26 touched | 27 first stay | 28 free
     //         | 29 discardable | 30 expires | 31 exact order
     @inlinable @inline(__always) static var touched: UInt32 { 1 << 26 }
     @inlinable @inline(__always) static var firstStay: UInt32 { 1 << 27 }
@@ -57,7 +57,7 @@ struct EntryInfo: Equatable {
     @inlinable @inline(__always) static var free: UInt32 { 1 << 28 }
     @inlinable @inline(__always) static var discardable: UInt32 { 1 << 29 }
     @inlinable @inline(__always) static var expires: UInt32 { 1 << 30 }
-    /// Kept in exact order of use: a hit moves it to the end of its queue.
+    /// Kept in order of use: a hit moves it to the end of its queue.
     @inlinable @inline(__always) static var exact: UInt32 { 1 << 31 }
     /// Flags that take a hit off the fast path.
     @inlinable @inline(__always) static var slow: UInt32 { discardable | expires | exact }
@@ -86,6 +86,15 @@ struct EntryInfo: Equatable {
         get { Density(code: Int32(bits >> 10 & 0xFFF)) }
         set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
     }
+
+    /// Of an entry in order of use, in place of the density: the epoch of its shard in which it was moved last.
+    @inlinable
+    @inline(__always)
+    var epoch: UInt32 {
+        get { bits >> 10 & EntryInfo.mostEpoch }
+        set { bits = bits & ~(EntryInfo.mostEpoch << 10) | newValue << 10 }
+    }
+    @inlinable @inline(__always) static var mostEpoch: UInt32 { 0xFFF }
 
     /// 1 … 15: how often it has been kept for a hit.
     @inlinable

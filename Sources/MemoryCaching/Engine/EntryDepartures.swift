@@ -26,6 +26,8 @@ struct EntryDepartures<Key, Value> {
 
     @usableFromInline var first: Departure?
     @usableFromInline var rest: [Departure]?
+    /// A newcomer that was not let in.
+    @usableFromInline var refused: Departure?
 
     @inlinable
     @inline(__always)
@@ -44,5 +46,6 @@ struct EntryDepartures<Key, Value> {
         }
     }
 
+    @inlinable var isEmpty: Bool { first == nil && refused == nil }
     @inlinable var count: Int { first == nil ? 0 : 1 + (rest?.count ?? 0) }
 }

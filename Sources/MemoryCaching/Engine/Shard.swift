@@ -16,28 +16,34 @@ public import Synchronization
 struct Shard<Key: Hashable, Value>: ~Copyable {
     /// The cache has split: the entries are elsewhere.
     @usableFromInline var isRetired = false
-    // What has happened here.
-    @usableFromInline var hits = 0
-    @usableFromInline var misses = 0
+    @usableFromInline var counters = ShardCounters()
     @usableFromInline var storage: EntryStorage<Key, Value>
 
-    @usableFromInline var insertions = 0
-    @usableFromInline var refusals = 0
-    @usableFromInline var removals = RemovalCounts()
+    // Room.
+    @usableFromInline let room: UnsafeMutablePointer<Room>
+    /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock``.
+    @usableFromInline var stock = 0
 
     // The policy.
     @usableFromInline let ledger: UnsafeMutablePointer<PolicyLedger>
     /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
-    /// the only shard.
+    /// the only shard. Others read them without this shard's lock, so they are hints.
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
-    @usableFromInline var costlyQueues = StayQueues()
-    @usableFromInline var freeQueues = StayQueues()
+    @usableFromInline var order = EvictionOrder()
+    /// L as this shard knows it: raised by its own victims at once, and by those of other shards whenever it hands in
+    /// its evidence. So a victim writes nothing that another shard reads.
+    @usableFromInline var inflation: Double
+    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
+    @usableFromInline var base: Double
     @usableFromInline var ghosts = GhostTable()
     @usableFromInline let homeHint: HomeHint
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
-    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
-    @usableFromInline var base: Double
+    /// Victims taken from here on behalf of newcomers; each sixteenth looks at the other shards.
+    @usableFromInline var victims: UInt32 = 0
+    /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteUse(of:_:)``.
+    @usableFromInline var epoch: UInt32 = 0
+    @usableFromInline var movesInEpoch = 0
 
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
@@ -46,15 +52,18 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     init(
         storage: EntryStorage<Key, Value>,
+        room: UnsafeMutablePointer<Room>,
         ledger: UnsafeMutablePointer<PolicyLedger>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
         homeHint: HomeHint
     ) {
         self.storage = storage
+        self.room = room
         self.ledger = ledger
         self.published = published
         self.homeHint = homeHint
-        base = ledger.pointee.inflation
+        inflation = ledger.pointee.inflation
+        base = inflation
     }
 
     // MARK: Order
@@ -65,74 +74,78 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let view = storage.view
         let meta = view[slot]
         let info = meta.pointee.info
-        let inflation = ledger.pointee.inflation
         var stay = StayCode(1)
-        if !info.has(EntryInfo.exact) {
-            let weight = weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level)
-            stay = StayCode(weights.stay(weight: weight, density: info.density))
+        if info.has(EntryInfo.exact) {
+            noteMove(of: slot)
+        } else {
+            stay = StayCode(stayBought(by: info))
         }
         meta.pointee.info.stay = stay
         meta.pointee.height = Float(inflation - base) + stay.length
-        if info.has(EntryInfo.free) { freeQueues.append(slot, in: view) } else { costlyQueues.append(slot, in: view) }
+        order.append(slot, in: view)
     }
 
+    /// How long an entry of `info` may stay, in units of L.
     @inlinable
-    mutating func dequeue(_ slot: UInt32) {
-        let view = storage.view
-        if view[slot].pointee.info.has(EntryInfo.free) {
-            freeQueues.unlink(slot, in: view)
-        } else {
-            costlyQueues.unlink(slot, in: view)
-        }
+    mutating func stayBought(by info: EntryInfo) -> Float {
+        let weight = weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level)
+        return weights.stay(weight: weight, density: info.density)
     }
 
     /// A use of the entry at `slot`, whose flags are `info`.
+    ///
+    /// Entries in order of use move to the end. In the only shard each does, so that the order is exact. In one of many
+    /// an entry that has moved among the last sixteenth of the moves stays where it is: then a hit mostly reads only,
+    /// and whoever is at the head is still among the oldest sixteenth of the shard.
     @inlinable
     @inline(__always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
         if info.has(EntryInfo.exact) {
-            moveToEnd(slot)
+            if published == nil || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
         }
     }
 
-    /// A use of an entry in exact order: it goes to the end of its queue.
+    /// Moves an entry in order of use to the end of its queue.
     @inlinable
     mutating func moveToEnd(_ slot: UInt32) {
         let view = storage.view
-        let height = Float(ledger.pointee.inflation - base) + view[slot].pointee.info.stay.length
-        if view[slot].pointee.info.has(EntryInfo.free) {
-            freeQueues.moveToEnd(slot, height: height, in: view)
-        } else {
-            costlyQueues.moveToEnd(slot, height: height, in: view)
-        }
+        noteMove(of: slot)
+        order.moveToEnd(slot, height: Float(inflation - base) + view[slot].pointee.info.stay.length, in: view)
     }
 
-    /// The height of the least head, absolute; infinite where there is none.
+    @inlinable
+    @inline(__always)
+    mutating func noteMove(of slot: UInt32) {
+        movesInEpoch &+= 1
+        if movesInEpoch &* 32 >= storage.count {
+            movesInEpoch = 0
+            epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+        }
+        storage.view[slot].pointee.info.epoch = epoch
+    }
+
+    /// The height of the least head that may go for `cause`, absolute; infinite where there is none.
     ///
     /// Mutating, as ``publish()`` is, so that it works in place: what only reads a structure that cannot be copied may
     /// yet be given a copy, of five hundred bytes.
     @inlinable
-    mutating func leastHeight(costlyOnly: Bool) -> Double {
-        let least = costlyOnly ? costlyQueues.leastHeight : min(costlyQueues.leastHeight, freeQueues.leastHeight)
-        return base + Double(least)
-    }
+    mutating func leastHeight(for cause: RemovalCause) -> Double { base + Double(order.leastHeight(for: cause)) }
 
-    /// The entry to go next, having given those at the heads that have been used another stay: at most 32 of them, so
-    /// that no insertion takes long. Raises L. 0 where nothing can go.
+    /// The entry to go next for `cause`, having given those at the heads that have been used another stay: at most 32
+    /// of them, so that no insertion takes long. Raises L to what those bought before. 0 where nothing can go.
     @inlinable
-    mutating func selectVictim(costlyOnly: Bool) -> UInt32 {
+    mutating func selectVictim(for cause: RemovalCause) -> UInt32 {
         var kept = 0
         while true {
-            let free = !costlyOnly && freeQueues.leastHeight < costlyQueues.leastHeight
-            let slot = free ? freeQueues.least : costlyQueues.least
+            let slot = order.least(for: cause)
             if slot == 0 { return 0 }
             let meta = storage.view[slot]
-            ledger.pointee.raiseInflation(to: base + Double(meta.pointee.height))
             if !meta.pointee.info.has(EntryInfo.touched) || kept == 32 { return slot }
             kept += 1
-            dequeue(slot)
+            raiseInflation(to: base + Double(meta.pointee.height))
+            order.unlink(slot, in: storage.view)
             var info = meta.pointee.info
             info.bits &= ~(EntryInfo.touched | EntryInfo.firstStay)
             info.level = min(15, info.level + 1)
@@ -141,11 +154,18 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         }
     }
 
-    /// Takes a victim out and remembers it as a ghost, and what one more stay of it would have spent.
+    /// Raises L to `height` where it is lower.
+    @inlinable
+    @inline(__always)
+    mutating func raiseInflation(to height: Double) { if height > inflation { inflation = height } }
+
+    /// Takes a victim out, raises L to its height, and remembers it as a ghost, and what one more stay of it would have
+    /// spent.
     @inlinable
     mutating func evict(_ slot: UInt32, residents: Int, cause: RemovalCause) -> Entry<Key, Value> {
         let hash = storage.hash(of: slot)
         let info = storage.view[slot].pointee.info
+        raiseInflation(to: base + Double(storage.view[slot].pointee.height))
         if info.has(EntryInfo.exact) { return remove(slot, hash: hash, cause: cause) }
         // Where its word and its ghost lie comes from memory while it leaves its queue.
         prefetch(storage.table + Int(bitPattern: storage.home(hash)))
@@ -166,7 +186,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         ghosts.put(
             hash,
             class: kind,
-            inflation: ledger.pointee.inflation,
+            inflation: inflation,
             stay: Double(length),
             residents: count
         )
@@ -179,8 +199,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func settleEvidence(residents: Int) {
+        ledger.pointee.raiseInflation(to: inflation)
         PolicyLedger.exchange(ledger, &evidence, &weights, residents: residents)
-        let risen = ledger.pointee.inflation - base
+        inflation = ledger.pointee.inflation
+        let risen = inflation - base
         if ghosts.lifetime > 0, risen > 16384 * ghosts.lifetime { rebase(by: Float(risen)) }
     }
 
@@ -189,8 +211,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func rebase(by delta: Float) {
         let view = storage.view
         storage.forEachSlot { view[$0].pointee.height -= delta }
-        costlyQueues.lower(by: delta)
-        freeQueues.lower(by: delta)
+        order.lower(by: delta)
         base += Double(delta)
     }
 
@@ -198,8 +219,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     mutating func publish() {
         guard let published else { return }
-        let all = leastHeight(costlyOnly: false).bitPattern
-        let costly = leastHeight(costlyOnly: true).bitPattern
+        let all = leastHeight(for: .memoryPressure).bitPattern
+        let costly = leastHeight(for: .costLimit).bitPattern
         if published[0].load(ordering: .relaxed) != all { published[0].store(all, ordering: .relaxed) }
         if published[1].load(ordering: .relaxed) != costly { published[1].store(costly, ordering: .relaxed) }
     }
@@ -214,7 +235,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         evidence.insertions &+= 1
         evidence.densities += density.octaves
         if weights.meanDensity.isNaN || evidence.insertions >= 64 { settleEvidence(residents: residents) }
-        guard let ghost = ghosts.take(hash, inflation: ledger.pointee.inflation) else {
+        guard let ghost = ghosts.take(hash, inflation: inflation) else {
             info.level = 1
             info.bits |= EntryInfo.firstStay
             return
@@ -244,7 +265,19 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         storage.setCost(cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
         enqueue(slot)
-        insertions &+= 1
+        counters.insertions &+= 1
+    }
+
+    /// Remembers a newcomer that is not stored, as if it had been evicted at once.
+    @inlinable
+    mutating func remember(_ newcomer: Newcomer, residents: Int) {
+        ghosts.put(
+            newcomer.hash,
+            class: PolicyWeights.classOf(newcomer.info),
+            inflation: inflation,
+            stay: Double(StayCode(stayBought(by: newcomer.info)).length),
+            residents: residents
+        )
     }
 
     /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what
@@ -267,13 +300,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             storage.generation &+= 1
             identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
         }
-        insertions &+= 1
-        removals[.replaced] &+= 1
+        counters.insertions &+= 1
+        counters.removals[.replaced] &+= 1
         swap(&entry.pointee.value, &value)
     }
 
-    /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry goes to the end of
-    /// its queue; having been replaced is no use of it.
+    /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry, which has been
+    /// taken out of the order, goes to the end of its queue; having been replaced is no use of it.
     @inlinable
     mutating func replace(
         _ slot: UInt32,
@@ -284,7 +317,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     ) -> Entry<Key, Value> {
         let meta = storage.view[slot]
         var old = meta.pointee
-        dequeue(slot)
         if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
         var info = new
         if !new.has(EntryInfo.exact) {
@@ -299,8 +331,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
         }
         enqueue(slot)
-        insertions &+= 1
-        removals[.replaced] &+= 1
+        counters.insertions &+= 1
+        counters.removals[.replaced] &+= 1
         let key = storage.entries[Int(slot)].key
         let oldValue = storage.entries[Int(slot)].value
         storage.entries[Int(slot)].value = value
@@ -316,9 +348,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     @inlinable
     mutating func remove(_ slot: UInt32, hash: UInt64, cause: RemovalCause) -> Entry<Key, Value> {
-        dequeue(slot)
+        order.unlink(slot, in: storage.view)
         if storage.view[slot].pointee.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        removals[cause] &+= 1
+        counters.removals[cause] &+= 1
         return storage.remove(slot, hash: hash)
     }
 

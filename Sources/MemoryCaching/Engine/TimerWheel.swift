@@ -17,6 +17,8 @@
 final class TimerWheel {
     private static let levels = 8
     private static let tickBits: Int64 = 20
+    /// Slots of the present millisecond that one call compares: some microseconds.
+    private static let mostCompared = 1024
 
     /// Deadline by slot, in nanoseconds, and the links of the bucket's list; bucket + 1, or 0 where not scheduled.
     private var deadlines: [Int64] = []
@@ -29,6 +31,8 @@ final class TimerWheel {
     private var heads = [UInt32](repeating: 0, count: levels * 64)
     /// One bit for each bucket with slots.
     private var occupied = [UInt64](repeating: 0, count: levels)
+    /// The bucket whose slots are moving down just now.
+    private var opened: Int?
     /// The tick up to which buckets have been opened.
     private var current: Int64 = 0
 
@@ -88,31 +92,44 @@ final class TimerWheel {
         buckets[Int(slot)] = 0
     }
 
-    /// A slot whose deadline is not after `now`, or 0 when there is none (left). It stays scheduled until it is
-    /// cancelled.
+    /// A slot whose deadline is not after `now`, or 0 when there is none (left), or when `steps` have been used up, of
+    /// which each slot that moves down a wheel takes one. It stays scheduled until it is cancelled.
+    ///
+    /// However many slots end at one moment, a call does a bounded piece of work: a bucket that has been opened empties
+    /// over several calls. Within the present millisecond it looks at the first ``mostCompared`` slots only.
     @usableFromInline
-    func firstDue(at now: Int64) -> UInt32 {
+    func firstDue(at now: Int64, steps: inout Int) -> UInt32 {
         let nowTick = now >> Self.tickBits
-        while let (level, index, start) = earliestBucket(), start <= nowTick {
-            current = max(current, start)
-            let bucket = (level << 6) | index
-            var slot = heads[bucket]
-            if level == 0 {
-                while slot != 0 {
-                    if deadlines[Int(slot)] <= now { return slot }
-                    slot = next[Int(slot)]
+        while true {
+            if let bucket = opened {
+                let slot = heads[bucket]
+                if slot == 0 {
+                    opened = nil
+                    continue
                 }
-                return 0
-            }
-            while slot != 0 {
-                let following = next[Int(slot)]
+                if steps <= 0 { return 0 }
+                steps -= 1
                 cancel(slot)
                 link(slot)
-                slot = following
+                continue
             }
+            guard let (level, index, start) = earliestBucket(), start <= nowTick else {
+                current = max(current, nowTick)
+                return 0
+            }
+            current = max(current, start)
+            let bucket = (level << 6) | index
+            if level > 0 {
+                opened = bucket
+                continue
+            }
+            var slot = heads[bucket]
+            for _ in 0..<Self.mostCompared where slot != 0 {
+                if deadlines[Int(slot)] <= now { return slot }
+                slot = next[Int(slot)]
+            }
+            return 0
         }
-        current = max(current, nowTick)
-        return 0
     }
 
     private func link(_ slot: UInt32) {

@@ -13,7 +13,7 @@ extension CacheEngine {
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
         guard slot != 0 else {
-            shard.pointee.misses &+= 1
+            shard.pointee.counters.misses &+= 1
             unlock(shard)
             return nil
         }
@@ -25,11 +25,11 @@ extension CacheEngine {
             unlock(shard)
             return value(forKey: key).map { ($0, deadline.last, now) }
         }
-        if !info.has(EntryInfo.touched) { entry.pointee.meta.info.bits = info.bits | EntryInfo.touched }
+        shard.pointee.noteUse(of: slot, info)
         if idleLifetime != .max {
             shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
         }
-        shard.pointee.hits &+= 1
+        shard.pointee.counters.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return (value, deadline.last, now)

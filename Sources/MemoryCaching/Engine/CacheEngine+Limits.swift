@@ -1,0 +1,106 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+extension CacheEngine {
+    // MARK: Totals
+
+    /// What has been handed out; nil before the first access.
+    @usableFromInline
+    var room: UnsafeMutablePointer<Room>? {
+        let word = directory.load(ordering: .acquiring)
+        return word == 0 ? nil : Self.shard(0, of: word).pointee.room
+    }
+
+    /// Entries held, those whose lifetime is over among them.
+    @usableFromInline
+    var entryCount: Int { room?.pointee.places.load(ordering: .relaxed) ?? 0 }
+
+    /// Sum of the costs held, of entries whose lifetime is over too; saturates at `Int.max`.
+    @usableFromInline
+    var heldCost: Int {
+        guard let room else { return 0 }
+        let handedOut = room.pointee.totalCost
+        guard limits.cost.load(ordering: .relaxed) > 0, shardCount > 1 else { return handedOut }
+        var stocks = 0
+        forEachShard { stocks += $0.pointee.stock }
+        return max(0, handedOut - stocks)
+    }
+
+    /// Returns the stocks of all shards to what nobody has.
+    @usableFromInline
+    func drainStocks() {
+        guard shardCount > 1 else { return }
+        forEachShard { shard in
+            shard.pointee.room.pointee.giveBack(places: 0, cost: shard.pointee.stock)
+            shard.pointee.stock = 0
+        }
+    }
+
+    // MARK: Limits
+
+    /// Entries at most; 0 or less is no limit. Setting it evicts at once.
+    package var countLimit: Int {
+        get { limits.count.load(ordering: .relaxed) }
+        set { change { limits.count.store(newValue, ordering: .sequentiallyConsistent) } }
+    }
+
+    /// Sum of costs at most; 0 or less is no limit. Setting it evicts at once.
+    package var totalCostLimit: Int {
+        get { limits.cost.load(ordering: .relaxed) }
+        set { change { limits.cost.store(newValue, ordering: .sequentiallyConsistent) } }
+    }
+
+    /// Stores a limit while no large insertion is collecting room for the old one, and evicts until both limits hold.
+    private func change(_ store: () -> Void) {
+        beginLarge()
+        store()
+        endLarge()
+        drainStocks()
+        removeDiscarded()
+        func exceedsCount() -> Bool { room?.pointee.exceeds(count: countLimit) ?? false }
+        func exceedsCost() -> Bool { room?.pointee.exceeds(cost: totalCostLimit) ?? false }
+        while exceedsCount() || exceedsCost() {
+            drainStocks()
+            evict(while: exceedsCount, cause: .countLimit)
+            evict(while: exceedsCost, cause: .costLimit)
+        }
+    }
+
+    /// Evicts, least worth first, until `limit` entries are left.
+    package func trim(toCount limit: Int) {
+        removeExpired()
+        removeDiscarded()
+        evict(while: { self.entryCount > max(0, limit) }, cause: .countLimit)
+    }
+
+    /// Evicts, least worth first, until the costs add up to `limit` at most; entries of cost 0 stay.
+    package func trim(toCost limit: Int) {
+        removeExpired()
+        removeDiscarded()
+        drainStocks()
+        evict(while: { (self.room?.pointee.totalCost ?? 0) > max(0, limit) }, cause: .costLimit)
+    }
+
+    /// Evicts while `isOver` says so. What leaves is let go of in batches, so that a large trim holds no large array.
+    ///
+    /// As many entries at most as there are now: an observer that puts back what leaves must not keep it going.
+    private func evict(while isOver: () -> Bool, cause: RemovalCause) {
+        var allowance = entryCount
+        guard allowance > 0, isOver() else { return }
+        publishAll()
+        while allowance > 0, isOver() {
+            var departures = EntryDepartures<Key, Value>()
+            defer { finish(departures) }
+            while departures.count < 256, allowance > 0, isOver() {
+                allowance -= 1
+                guard case .evicted(let cost) = evictOne(cause: cause, into: &departures) else { return }
+                room?.pointee.giveBack(places: 1, cost: cost)
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// The order in which the entries of one shard are to go: those that cost something, and those that cost nothing and so
+/// are no victims of a cost limit.
+@usableFromInline
+struct EvictionOrder {
+    @usableFromInline var costly = StayQueues()
+    @usableFromInline var free = StayQueues()
+
+    @inlinable
+    init() {}
+
+    /// The height of the least head that may go for `cause`; infinite where there is none.
+    @inlinable
+    func leastHeight(for cause: RemovalCause) -> Float {
+        cause == .costLimit ? costly.leastHeight : min(costly.leastHeight, free.leastHeight)
+    }
+
+    /// The slot of least height that may go for `cause`; 0 where there is none.
+    @inlinable
+    func least(for cause: RemovalCause) -> UInt32 {
+        cause != .costLimit && free.leastHeight < costly.leastHeight ? free.least : costly.least
+    }
+
+    /// Appends `slot`, whose stay, height and flags are set, to its queue.
+    @inlinable
+    mutating func append(_ slot: UInt32, in view: SlabView) {
+        if view[slot].pointee.info.has(EntryInfo.free) {
+            free.append(slot, in: view)
+        } else {
+            costly.append(slot, in: view)
+        }
+    }
+
+    /// Takes `slot` out of its queue.
+    @inlinable
+    mutating func unlink(_ slot: UInt32, in view: SlabView) {
+        if view[slot].pointee.info.has(EntryInfo.free) {
+            free.unlink(slot, in: view)
+        } else {
+            costly.unlink(slot, in: view)
+        }
+    }
+
+    /// Moves `slot` to the end of its queue, at `height`.
+    @inlinable
+    mutating func moveToEnd(_ slot: UInt32, height: Float, in view: SlabView) {
+        if view[slot].pointee.info.has(EntryInfo.free) {
+            free.moveToEnd(slot, height: height, in: view)
+        } else {
+            costly.moveToEnd(slot, height: height, in: view)
+        }
+    }
+
+    /// Subtracts `delta` from the heights of all heads; the caller does so for the entries.
+    @usableFromInline
+    mutating func lower(by delta: Float) {
+        costly.lower(by: delta)
+        free.lower(by: delta)
+    }
+
+    /// Forgets all entries.
+    @usableFromInline
+    mutating func removeAll() {
+        costly.removeAll()
+        free.removeAll()
+    }
+
+    /// Calls `body` with the first slot of each queue that has any.
+    @usableFromInline
+    func forEachHead(_ body: (UInt32) -> Void) {
+        costly.forEachHead(body)
+        free.forEachHead(body)
+    }
+
+    /// Frees the queues.
+    @usableFromInline
+    func deallocate() {
+        costly.deallocate()
+        free.deallocate()
+    }
+}

@@ -1,0 +1,18 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// What has happened in one shard. Sums over the shards are all that is ever asked for.
+@usableFromInline
+struct ShardCounters {
+    @usableFromInline var hits = 0
+    @usableFromInline var misses = 0
+    @usableFromInline var insertions = 0
+    @usableFromInline var refusals = 0
+    @usableFromInline var removals = RemovalCounts()
+
+    @inlinable
+    init() {}
+}

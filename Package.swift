@@ -79,7 +79,7 @@ let package = Package(
         .target(name: "_CSanitizerSupport", path: "Tests/_CSanitizerSupport"),
         .target(
             name: "_CacheTestSupport",
-            dependencies: ["MemoryCaching", "CMemoryShims", "_CSanitizerSupport"],
+            dependencies: ["MemoryCaching", "MemoryPressure", "CMemoryShims", "_CSanitizerSupport"],
             path: "Tests/_CacheTestSupport",
             swiftSettings: settings
         ),

@@ -11,30 +11,6 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-/// What a thread is to do. `Thread` lets go of its block some time after it has ended, which is too late for a test
-/// that counts what is alive: the body goes before the thread says that it is done.
-private final class Job: @unchecked Sendable {
-    // Sendable: used by one thread, and set up before that thread starts.
-    var body: (@Sendable (Int) -> Void)?
-    init(_ body: @escaping @Sendable (Int) -> Void) { self.body = body }
-}
-
-/// Runs `body` on as many threads of their own, more than there are processors, and waits for all of them.
-private func inParallel(_ threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let done = DispatchGroup()
-    for index in 0..<threads {
-        done.enter()
-        let job = Job(body)
-        let thread = Thread {
-            job.body?(index)
-            job.body = nil
-            done.leave()
-        }
-        thread.start()
-    }
-    done.wait()
-}
-
 private final class Living: Sendable {
     static let count = Atomic<Int>(0)
     let number: Int

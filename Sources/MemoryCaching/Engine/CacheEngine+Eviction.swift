@@ -150,7 +150,9 @@ extension CacheEngine {
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             defer { unlock(shard) }
             if shard.pointee.isRetired { continue }
-            let slot = spared.map { isShard(shard, of: $0.hash) ? $0.slot : 0 } ?? 0
+            // The slot may have become another entry's, which is spared as well, or nobody's.
+            let slot =
+                spared.map { isShard(shard, of: $0.hash) && shard.pointee.storage.holds($0.slot) ? $0.slot : 0 } ?? 0
             // Out of the order for the time, so that it is neither chosen nor published.
             if slot != 0 { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
             defer { if slot != 0 { shard.pointee.enqueue(slot) } }

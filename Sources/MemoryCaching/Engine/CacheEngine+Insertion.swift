@@ -160,6 +160,8 @@ extension CacheEngine {
         if slot == 0 {
             if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
             shard.pointee.insert(key, value, hash: newcomer.hash, info: info, cost: cost, deadline: deadline)
+            // Of few entries each one tells; of many, the others are told now and then.
+            if shard.pointee.storage.count < Self.fewEntries { shard.pointee.publish() }
         } else {
             if isInOrder { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
             let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)

@@ -17,10 +17,13 @@ extension CacheEngine {
         /// Of the shard's newest entry: a younger one of the same hash has not been compared.
         @usableFromInline var newest: UInt32
         @usableFromInline var cost: Int
+        /// The height from which on an entry is worth more than the newcomer; see ``isWorthLess(_:in:than:in:)``.
+        @usableFromInline var worth: Double
 
         @inlinable
-        init(slot: UInt32, generation: UInt32, newest: UInt32, cost: Int) {
+        init(slot: UInt32, generation: UInt32, newest: UInt32, cost: Int, worth: Double) {
             (self.slot, self.generation, self.newest, self.cost) = (slot, generation, newest, cost)
+            self.worth = worth
         }
     }
 
@@ -41,7 +44,7 @@ extension CacheEngine {
         while true {
             if newcomer.now != .min { removeExpired() }
             let (shard, slot) = locate(key, newcomer.hash)
-            let finding = noteFinding(shard, slot)
+            let finding = noteFinding(of: newcomer, shard, slot)
             unlock(shard)
             beginLarge()
             let isWorthIt = collectRoom(for: newcomer, finding, into: &departures)
@@ -93,13 +96,14 @@ extension CacheEngine {
     }
 
     @inlinable
-    func noteFinding(_ shard: ShardPointer, _ slot: UInt32) -> Finding {
+    func noteFinding(of newcomer: Newcomer, _ shard: ShardPointer, _ slot: UInt32) -> Finding {
         let storage = shard.pointee.storage
         return Finding(
             slot: slot,
             generation: slot == 0 ? 0 : storage.generation(of: slot),
             newest: storage.generation,
-            cost: slot == 0 ? 0 : storage.cost(of: slot)
+            cost: slot == 0 ? 0 : storage.cost(of: slot),
+            worth: shard.pointee.inflation + 2 * Double(shard.pointee.stayBought(by: newcomer.info))
         )
     }
 
@@ -129,15 +133,12 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) -> Bool {
         guard let room else { return true }
-        let worth = worth(of: newcomer)
         var victims = 0
-        drainStocks()
-        publishAll()
         while let missing = missing(for: newcomer, finding) {
             let isRefusable = ordering == .worth && victims > 0 && missing == .costLimit && finding.slot == 0
             switch evictOne(
                 cause: missing,
-                below: isRefusable ? worth : .infinity,
+                below: isRefusable ? finding.worth : .infinity,
                 sparing: finding.slot == 0 ? nil : (newcomer.hash, finding.slot),
                 into: &departures
             ) {
@@ -152,14 +153,6 @@ extension CacheEngine {
             }
         }
         return true
-    }
-
-    /// The height below which an entry is worth less than the newcomer; see ``isWorthLess(_:in:than:in:)``.
-    @inlinable
-    func worth(of newcomer: Newcomer) -> Double {
-        let shard = lockShard(newcomer.hash)
-        defer { unlock(shard) }
-        return shard.pointee.inflation + 2 * Double(shard.pointee.stayBought(by: newcomer.info))
     }
 
     /// What the newcomer cannot have yet; nil where it fits, or never will.

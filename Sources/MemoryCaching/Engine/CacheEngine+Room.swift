@@ -15,7 +15,8 @@ extension CacheEngine {
     /// Victims that one insertion takes at most while it holds its shard's lock; who needs more is a large insertion.
     @usableFromInline static var mostVictims: Int { 32 }
 
-    /// A shard with fewer entries looks at the others before each victim: the order of so few says little.
+    /// A shard with fewer entries looks at the others before each victim, and publishes each change: the order of so few
+    /// says little.
     @usableFromInline static var fewEntries: Int { 64 }
 
     /// Cost that a shard may keep beyond what its entries take: a 64th of the limit in all shards together. With only one
@@ -99,7 +100,7 @@ extension CacheEngine {
                 cost = evict(victim, from: source, cause: missing, into: &departures)
                 victims &+= 1
             }
-            if source != shard { source.pointee.publish() }
+            if source != shard || source.pointee.storage.count < Self.fewEntries { source.pointee.publish() }
             if hasPlace { room.pointee.giveBack(places: 1, cost: 0) } else { hasPlace = true }
             receive(cost, in: shard)
             if pay(needed, from: shard) {

@@ -159,6 +159,10 @@ struct EntryStorage<Key: Hashable, Value> {
         return KeyHash<Key>.expand(UInt32(truncatingIfNeeded: identities.unsafelyUnwrapped[Int(slot)]))
     }
 
+    /// Whether there is an entry at `slot`.
+    @inlinable
+    func holds(_ slot: UInt32) -> Bool { slot < highWater && view[slot].pointee.info != .vacant }
+
     @inlinable
     func cost(of slot: UInt32) -> Int { costs.map { $0[Int(slot)] } ?? 0 }
 

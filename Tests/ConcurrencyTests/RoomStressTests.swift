@@ -56,7 +56,7 @@ struct RoomStressTests {
         let seed = Self.seed("extreme costs")
         let cache = cache(hasSplit: hasSplit)
         cache.totalCostLimit = 1000
-        let calls = stressed(10_000)
+        let calls = stressed(40_000) / threads
         failingWhenStuck("\(threads) threads, costs 1 to 900 of 1,000, split: \(hasSplit), seed \(seed)") {
             inParallel(threads) { thread in
                 var random = SplitMix64(seed: seed &+ UInt64(thread))
@@ -112,7 +112,7 @@ struct RoomStressTests {
         failingWhenStuck("NSCache, \(threads) threads, costs 1 to 900 of 1,000, seed \(seed)") {
             inParallel(threads) { thread in
                 var random = SplitMix64(seed: seed &+ UInt64(thread))
-                for _ in 0..<stressed(5_000) {
+                for _ in 0..<stressed(20_000) / threads {
                     let key = NSNumber(value: Int.random(in: 0..<2000, using: &random))
                     cache.setObject(Box(), forKey: key, cost: Int.random(in: 1...900, using: &random))
                 }

@@ -29,6 +29,14 @@ package enum AlignedMemory {
         return .allocate(byteCount: byteCount, alignment: alignment)
     }
 
+    /// `byteCount` bytes of zeros. Mappings come with them, a page at a time as it is touched.
+    @usableFromInline
+    package static func allocateZeros(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        let memory = allocate(byteCount)
+        if byteCount < mappedSize { memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
+        return memory
+    }
+
     /// The first `byteCount` bytes of `memory` in a block of `newByteCount`; `memory` itself is gone.
     @usableFromInline
     package static func grow(

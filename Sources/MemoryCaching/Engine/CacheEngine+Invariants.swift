@@ -45,17 +45,23 @@ extension CacheEngine {
         let storage = shard.pointee.storage
         var words = 0
         for index in 0...Int(storage.tableMask) where storage.table[index] != 0 { words += 1 }
+        if let old = storage.oldTable { for index in 0...Int(storage.oldMask) where old[index] != 0 { words += 1 } }
         precondition(words == storage.count, "the table has other words than entries")
         precondition(2 * words <= Int(storage.tableMask) + 1, "the table is more than half full")
         var live = 0
         storage.forEachSlot { slot in
             live += 1
             let hash = storage.hash(of: slot)
-            var index = storage.home(hash)
-            while storage.table[Int(index)] != EntryStorage<Key, Value>.tag(hash) | slot {
-                precondition(storage.table[Int(index)] != 0, "an entry cannot be reached from its home")
-                index = (index + 1) & storage.tableMask
+            var reached = false
+            for (table, mask) in [(storage.table, storage.tableMask), (storage.oldTable, storage.oldMask)] {
+                guard let table else { continue }
+                var index = EntryStorage<Key, Value>.home(hash, mask)
+                while table[Int(index)] != 0, !reached {
+                    reached = table[Int(index)] == EntryStorage<Key, Value>.tag(hash) | slot
+                    index = (index + 1) & mask
+                }
             }
+            precondition(reached, "an entry cannot be reached from its home")
         }
         precondition(live == storage.count, "the count of entries is wrong")
         var vacant = storage.firstVacant

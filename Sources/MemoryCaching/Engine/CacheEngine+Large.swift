@@ -77,7 +77,6 @@ extension CacheEngine {
             return .refused
         }
         if !isWorthIt {
-            shard.pointee.remember(newcomer, residents: entryCount(shard))
             refuse(value, forKey: key, newcomer, shard, 0, into: &departures)
             return .refused
         }

@@ -12,9 +12,12 @@
 /// tombstones, and churn never makes probes longer. Half a tag is the end of the home, so that shifting needs no look
 /// at the entries, which are seldom in the processor's caches.
 ///
-/// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes;
-/// growing the table rebuilds it from the slab, hashing no key of unknown code again: integers are hashed anew, of
-/// others 32 bits are in `identities`.
+/// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes.
+/// A table grows by a larger one beside it, to which each insertion moves a few words, so that none waits for all of
+/// them; meanwhile what is not in the new table is looked for in the old one. No key of unknown code is hashed again for
+/// that: integers are hashed anew, of others 32 bits are in `identities`.
+///
+/// - SeeAlso: the incremental rehashing of Redis' `dict.c`.
 ///
 /// A bundle of pointers whose owner, the shard, frees them by ``deallocate()``.
 @usableFromInline
@@ -35,6 +38,10 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var firstVacant: UInt32 = 0
     /// The generation of the newest entry.
     @usableFromInline var generation: UInt32 = 0
+    /// The smaller table whose words are moving to the present one, and how many of its places are known to be empty.
+    @usableFromInline var oldTable: UnsafeMutablePointer<UInt32>?
+    @usableFromInline var oldMask: UInt = 0
+    @usableFromInline var movedPlaces: UInt = 0
 
     @inlinable @inline(__always) static var tagMask: UInt32 { 0xFF00_0000 }
     @inlinable @inline(__always) static var slotMask: UInt32 { 0x00FF_FFFF }
@@ -68,14 +75,28 @@ struct EntryStorage<Key: Hashable, Value> {
 
     @inlinable
     @inline(__always)
-    func home(_ hash: UInt64) -> UInt { UInt(truncatingIfNeeded: hash &>> 32) & tableMask }
+    static func home(_ hash: UInt64, _ mask: UInt) -> UInt { UInt(truncatingIfNeeded: hash &>> 32) & mask }
+
+    /// The word that a lookup of `hash` reads first.
+    @inlinable
+    @inline(__always)
+    func home(_ hash: UInt64) -> UnsafeMutablePointer<UInt32> { table + Int(bitPattern: Self.home(hash, tableMask)) }
 
     /// The slot of `key`, or 0. For keys whose `==` is harmless.
     @inlinable
     @inline(__always)
     func find(_ key: Key, _ hash: UInt64) -> UInt32 {
+        let slot = find(key, hash, in: table, tableMask)
+        if slot != 0 { return slot }
+        guard let oldTable else { return 0 }
+        return find(key, hash, in: oldTable, oldMask)
+    }
+
+    @inlinable
+    @inline(__always)
+    func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32 {
         let tag = Self.tag(hash)
-        var index = home(hash)
+        var index = Self.home(hash, mask)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return 0 }
@@ -83,7 +104,7 @@ struct EntryStorage<Key: Hashable, Value> {
                 let slot = word & Self.slotMask
                 if entries[Int(slot)].key == key { return slot }
             }
-            index = (index &+ 1) & tableMask
+            index = (index &+ 1) & mask
         }
     }
 
@@ -96,9 +117,24 @@ struct EntryStorage<Key: Hashable, Value> {
         _ hash: UInt64,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
+        let found = findWithoutComparing(key, hash, in: table, tableMask, isSurelyEqual)
+        guard found.slot == 0, let oldTable else { return found }
+        let old = findWithoutComparing(key, hash, in: oldTable, oldMask, isSurelyEqual)
+        return (old.slot, max(found.candidate, old.candidate), found.candidateCount &+ old.candidateCount)
+    }
+
+    @inlinable
+    @inline(__always)
+    func findWithoutComparing(
+        _ key: Key,
+        _ hash: UInt64,
+        in table: UnsafeMutablePointer<UInt32>,
+        _ mask: UInt,
+        _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
+    ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
         let tag = Self.tag(hash)
         let identities = identities.unsafelyUnwrapped
-        var index = home(hash)
+        var index = Self.home(hash, mask)
         var (candidate, count): (UInt32, Int) = (0, 0)
         while true {
             let word = table[Int(bitPattern: index)]
@@ -114,7 +150,7 @@ struct EntryStorage<Key: Hashable, Value> {
                     count &+= 1
                 }
             }
-            index = (index &+ 1) & tableMask
+            index = (index &+ 1) & mask
         }
     }
 
@@ -129,20 +165,33 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
     @inlinable
     func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {
+        if forEachCandidate(hash, in: table, tableMask, body), let oldTable {
+            _ = forEachCandidate(hash, in: oldTable, oldMask, body)
+        }
+    }
+
+    /// Whether `body` never said to stop.
+    @inlinable
+    func forEachCandidate(
+        _ hash: UInt64,
+        in table: UnsafeMutablePointer<UInt32>,
+        _ mask: UInt,
+        _ body: (UInt32) -> Bool
+    ) -> Bool {
         let tag = Self.tag(hash)
         let identities = identities.unsafelyUnwrapped
-        var index = home(hash)
+        var index = Self.home(hash, mask)
         while true {
             let word = table[Int(bitPattern: index)]
-            if word == 0 { return }
+            if word == 0 { return true }
             let slot = word & Self.slotMask
             if word & Self.tagMask == tag,
                 UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash),
                 !body(slot)
             {
-                return
+                return false
             }
-            index = (index &+ 1) & tableMask
+            index = (index &+ 1) & mask
         }
     }
 
@@ -170,8 +219,7 @@ struct EntryStorage<Key: Hashable, Value> {
     mutating func setCost(_ cost: Int, of slot: UInt32) {
         if costs == nil {
             if cost == 0 { return }
-            costs = AlignedMemory.allocate(capacity &* 8).bindMemory(to: Int.self, capacity: capacity)
-            costs.unsafelyUnwrapped.initialize(repeating: 0, count: Int(highWater))
+            costs = AlignedMemory.allocateZeros(capacity &* 8).bindMemory(to: Int.self, capacity: capacity)
         }
         costs.unsafelyUnwrapped[Int(slot)] = cost
     }
@@ -180,6 +228,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @inlinable
     mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64) -> UInt32 {
         if UInt(bitPattern: count &+ 1) &* 2 > tableMask &+ 1 { growTable() }
+        if oldTable != nil { moveWords() }
         let slot: UInt32
         if firstVacant != 0 {
             slot = firstVacant
@@ -202,7 +251,7 @@ struct EntryStorage<Key: Hashable, Value> {
 
     @inlinable
     func link(_ slot: UInt32, hash: UInt64) {
-        var index = home(hash)
+        var index = Self.home(hash, tableMask)
         while table[Int(bitPattern: index)] != 0 { index = (index &+ 1) & tableMask }
         table[Int(bitPattern: index)] = Self.tag(hash) | slot
     }
@@ -220,30 +269,45 @@ struct EntryStorage<Key: Hashable, Value> {
         return entry
     }
 
-    /// Takes the word of `slot` out of the table, and moves others back where else they would not be found any more.
+    /// Takes the word of `slot` out of the table that it is in.
     @inlinable
     func unlink(_ slot: UInt32, hash: UInt64) {
-        var hole = home(hash)
-        while table[Int(bitPattern: hole)] & Self.slotMask != slot { hole = (hole &+ 1) & tableMask }
-        let first = hole
+        var index = Self.home(hash, tableMask)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word & Self.slotMask == slot { return empty(index, of: table, tableMask) }
+            if word == 0, oldTable != nil { break }
+            index = (index &+ 1) & tableMask
+        }
+        index = Self.home(hash, oldMask)
+        while oldTable.unsafelyUnwrapped[Int(bitPattern: index)] & Self.slotMask != slot {
+            index = (index &+ 1) & oldMask
+        }
+        empty(index, of: oldTable.unsafelyUnwrapped, oldMask)
+    }
+
+    /// Empties the place `first`, and moves words back where else they would not be found any more.
+    @inlinable
+    func empty(_ first: UInt, of table: UnsafeMutablePointer<UInt32>, _ mask: UInt) {
+        var hole = first
         var index = hole
         // Words without a gap before the first hole; not known before it is asked for.
         var run: UInt = .max
         while true {
-            index = (index &+ 1) & tableMask
+            index = (index &+ 1) & mask
             let word = table[Int(bitPattern: index)]
             if word == 0 { break }
             // How far the word is from its home, by the four bits of it that the tag has. It cannot be sixteen more
             // than that unless so many words stand before it without a gap.
             var distance = (index &- UInt(truncatingIfNeeded: word &>> 28)) & 15
-            if distance < (index &- hole) & tableMask {
-                if run == .max { run = lengthOfRun(before: first) }
-                if run &+ ((index &- first) & tableMask) > 15 {
-                    distance = (index &- home(self.hash(of: word & Self.slotMask))) & tableMask
+            if distance < (index &- hole) & mask {
+                if run == .max { run = lengthOfRun(before: first, of: table, mask) }
+                if run &+ ((index &- first) & mask) > 15 {
+                    distance = (index &- Self.home(self.hash(of: word & Self.slotMask), mask)) & mask
                 }
             }
             // The word may move back to the hole unless its home lies behind the hole.
-            if distance >= (index &- hole) & tableMask {
+            if distance >= (index &- hole) & mask {
                 table[Int(bitPattern: hole)] = word
                 hole = index
             }
@@ -254,21 +318,55 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Words before `index` up to the next empty one, counted to 16.
     @inlinable
     @inline(__always)
-    func lengthOfRun(before index: UInt) -> UInt {
+    func lengthOfRun(before index: UInt, of table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt {
         var run: UInt = 0
-        while run < 16, table[Int(bitPattern: (index &- run &- 1) & tableMask)] != 0 { run &+= 1 }
+        while run < 16, table[Int(bitPattern: (index &- run &- 1) & mask)] != 0 { run &+= 1 }
         return run
     }
+
+    // MARK: Growing
+
+    /// Words of a table up to which it is rebuilt at once: half as many entries, in some 100 µs.
+    @inlinable static var mostRebuilt: Int { 1 << 14 }
 
     @inlinable
     @inline(never)
     mutating func growTable() {
+        if oldTable != nil { moveWords(places: .max) }
         let size = Int(bitPattern: tableMask &+ 1)
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(table), size &* 4)
-        table = AlignedMemory.allocate(size &* 8).bindMemory(to: UInt32.self, capacity: size &* 2)
-        table.initialize(repeating: 0, count: size &* 2)
+        (oldTable, oldMask, movedPlaces) = (table, tableMask, 0)
+        table = AlignedMemory.allocateZeros(size &* 8).bindMemory(to: UInt32.self, capacity: size &* 2)
         tableMask = UInt(bitPattern: size &* 2 &- 1)
-        forEachSlot { link($0, hash: hash(of: $0)) }
+        if size <= Self.mostRebuilt {
+            forEachSlot { link($0, hash: hash(of: $0)) }
+            movedPlaces = UInt(bitPattern: size)
+            moveWords()
+        }
+    }
+
+    /// Moves words from the old table to the present one: of 64 places where most are empty, of 16 where they are not.
+    /// The present table is full after as many more insertions as there were entries; a tenth of them moves all words.
+    @inlinable
+    @inline(never)
+    mutating func moveWords(places: Int = 64) {
+        guard let oldTable else { return }
+        var left = places
+        while left > 0, movedPlaces <= oldMask {
+            let word = oldTable[Int(bitPattern: movedPlaces)]
+            if word == 0 {
+                movedPlaces &+= 1
+                left &-= 1
+            } else {
+                // Emptying may move another word here.
+                let slot = word & Self.slotMask
+                empty(movedPlaces, of: oldTable, oldMask)
+                link(slot, hash: hash(of: slot))
+                left &-= 4
+            }
+        }
+        guard movedPlaces > oldMask else { return }
+        AlignedMemory.deallocate(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
+        self.oldTable = nil
     }
 
     @inlinable
@@ -303,6 +401,9 @@ struct EntryStorage<Key: Hashable, Value> {
     @inlinable
     func deallocate() {
         AlignedMemory.deallocate(UnsafeMutableRawPointer(table), Int(bitPattern: tableMask &+ 1) &* 4)
+        if let oldTable {
+            AlignedMemory.deallocate(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
+        }
         AlignedMemory.deallocate(UnsafeMutableRawPointer(entries), capacity &* MemoryLayout<Entry<Key, Value>>.stride)
         if let identities { AlignedMemory.deallocate(UnsafeMutableRawPointer(identities), capacity &* 8) }
         if let costs { AlignedMemory.deallocate(UnsafeMutableRawPointer(costs), capacity &* 8) }

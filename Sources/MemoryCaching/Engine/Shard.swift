@@ -168,7 +168,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         raiseInflation(to: base + Double(storage.view[slot].pointee.height))
         if info.has(EntryInfo.exact) { return remove(slot, hash: hash, cause: cause) }
         // Where its word and its ghost lie comes from memory while it leaves its queue.
-        prefetch(storage.table + Int(bitPattern: storage.home(hash)))
+        prefetch(storage.home(hash))
         ghosts.prefetch(hash)
         let count = storage.count
         let length = info.stay.length
@@ -266,18 +266,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
         enqueue(slot)
         counters.insertions &+= 1
-    }
-
-    /// Remembers a newcomer that is not stored, as if it had been evicted at once.
-    @inlinable
-    mutating func remember(_ newcomer: Newcomer, residents: Int) {
-        ghosts.put(
-            newcomer.hash,
-            class: PolicyWeights.classOf(newcomer.info),
-            inflation: inflation,
-            stay: Double(StayCode(stayBought(by: newcomer.info)).length),
-            residents: residents
-        )
     }
 
     /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what

@@ -50,6 +50,8 @@ package final class QueueCache: ReclaimableCache {
 
     package var reclaimableBytes: Int { givesCosts ? bytes : count * account.bytesPerEntry }
 
+    package var holdings: (entries: Int, costs: Int) { givesCosts ? (0, bytes) : (count, 0) }
+
     package func discardUnusedContent() -> Int {
         unused.withLock { held in
             defer { held = 0 }; return held

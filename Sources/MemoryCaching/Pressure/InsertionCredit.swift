@@ -17,8 +17,8 @@ package struct InsertionCredit: Sendable {
     /// What an insertion is charged at least.
     @usableFromInline package var leastCharge: Int
 
-    /// What was granted in the first place.
-    @usableFromInline package let grantedBytes: Int
+    /// What was granted in the first place, and nothing once that is revoked.
+    @usableFromInline package var grantedBytes: Int
 
     /// Insertions charged so far.
     @usableFromInline package var insertions: Int
@@ -49,5 +49,8 @@ package struct InsertionCredit: Sendable {
     }
 
     /// Takes back what is left: the next insertion asks, and what has been spent is still reported.
-    @inlinable package mutating func revoke() { remainingBytes = Swift.min(remainingBytes, 0) }
+    @inlinable package mutating func revoke() {
+        remainingBytes &-= grantedBytes
+        grantedBytes = 0
+    }
 }

@@ -35,10 +35,12 @@ struct InsertionEstimate: Sendable {
     private(set) var bytesPerCost = 1.0
     private var meanCost = 0.0
     /// Whether growth has ever been large enough to be a measurement rather than a bound.
-    private var isMeasured = false
+    private(set) var isMeasured = false
 
     /// Sums of the undisturbed windows since the last measurement.
     private var pending = (insertions: 0.0, growth: 0.0)
+    /// Sums of the disturbed windows since the pessimism was last lowered.
+    private var disturbed = (insertions: 0.0, growth: 0.0)
 
     /// Learns from `insertions` with `costs` in sum, in whose time usage grew by `growth` bytes on their account.
     /// `isUndisturbed` says that nothing was evicted or returned meanwhile.
@@ -51,13 +53,15 @@ struct InsertionEstimate: Sendable {
             learn(count, growth)
         } else {
             pending = (0, 0)
+            disturbed = (disturbed.insertions + count, disturbed.growth + growth)
             if growth > Self.slack, growth / count > bytes * 1.25 {
-                bytes = growth / count
-                isMeasured = true
-            } else if !isMeasured, insertions >= 256, growth / count < bytes / 4 {
-                // A cache born where memory is short never sees an undisturbed window. Its pessimism is let go by
+                measure(growth / count)
+            } else if !isMeasured, disturbed.insertions >= 256 {
+                // A cache born where memory is short never sees an undisturbed window. Its pessimism is lowered by
                 // halves, to a kilobyte or to what it says itself; growth would raise it again.
-                bytes = max(bytes / 2, 1024, meanCost)
+                let growthOfEach = disturbed.growth / disturbed.insertions
+                if growthOfEach < bytes / 4 { bytes = min(bytes, max(bytes / 2, 1024, meanCost)) }
+                disturbed = (0, 0)
             }
         }
         bytes = max(bytes, Self.least)
@@ -89,6 +93,22 @@ struct InsertionEstimate: Sendable {
         if costs > 0 { bytesPerCost = min(bytesPerCost, max(1, Double(held) / Double(costs))) }
     }
 
+    /// Takes note that `entries` without a cost hold no more than `mean` bytes each, as long as nothing is measured.
+    mutating func bound(by mean: Double, entries: Int) {
+        guard !isMeasured else { return }
+        let mean = max(mean, Self.least)
+        meanHeld = min(residentBytes, mean)
+        // What a few hold says little of those to come.
+        if entries >= 256 { bytes = min(bytes, mean) }
+    }
+
+    private mutating func measure(_ measured: Double) {
+        bytes = measured
+        // A bound until now.
+        if !isMeasured { meanHeld = nil }
+        isMeasured = true
+    }
+
     /// Bounds the estimate by all undisturbed growth since the last measurement, and measures once that is large.
     private mutating func learn(_ count: Double, _ growth: Double) {
         pending.insertions += count
@@ -97,8 +117,7 @@ struct InsertionEstimate: Sendable {
         // Twice the slack: what the kernel charged in advance is then a third of it at most.
         guard pending.growth > 2 * Self.slack else { return }
         let measured = pending.growth / pending.insertions
-        bytes = measured > bytes || !isMeasured ? measured : bytes + (measured - bytes) / 2
-        isMeasured = true
+        measure(measured > bytes || !isMeasured ? measured : bytes + (measured - bytes) / 2)
         isMeasuredAnew = true
         pending = (0, 0)
     }

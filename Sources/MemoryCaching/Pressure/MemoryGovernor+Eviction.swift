@@ -107,22 +107,4 @@ extension MemoryGovernor {
         }
         return freed
     }
-
-    /// Below the ceiling that pressure has set: evicts before more may come in, and grants no more than a 64th of it.
-    ///
-    /// What the caches hold is asked for every 10 ms only, because some must count for it; in between as much is
-    /// evicted as is granted.
-    func keepBelowCeiling(granting grant: Int) -> Int {
-        guard isUnderPressure else { return grant }
-        let now = self.now()
-        let (ceiling, measures) = state.withLock { $0.episode.ceilingAndWhetherToMeasure(at: now) }
-        guard let ceiling else { return grant }
-        let grant = min(grant, max(ceiling / 64, 4 << 10))
-        let held = measures ? participants().reduce(0) { $0 + $1.reclaimableBytes } : ceiling
-        if held > ceiling - grant {
-            let freed = evict(held - ceiling + grant)
-            state.withLock { $0.ledger.evicted(freed) }
-        }
-        return grant
-    }
 }

@@ -13,9 +13,10 @@ extension MemoryGovernor {
     /// the entries worth least, over all caches; then has the memory returned.
     func react(to level: MemoryPressureLevel) {
         let begin = now()
-        let held = participants().reduce(0) { $0 + $1.reclaimableBytes }
+        let holdings = level > .normal ? measure() : [:]
+        let floor = PressureEpisode.floor(budget: gauge.read(now: begin)?.limit)
         let asked = state.withLock { state in
-            let asked = state.episode.report(level, held: held, now: begin)
+            let asked = state.episode.report(level, holdings: holdings, floor: floor, now: begin)
             hasCeiling.store(state.episode.ceiling != nil, ordering: .relaxed)
             return asked
         }
@@ -31,6 +32,7 @@ extension MemoryGovernor {
             duration: .nanoseconds(Int64(clamping: max(now(), begin) - begin))
         )
         state.withLock { state in
+            state.episode.evicted(asked)
             state.ledger.evicted(discarded + evicted)
             state.statistics.add(reaction)
         }

@@ -30,6 +30,8 @@ extension MemoryGovernor: PressureThreadClient {
                         return state.observation
                     }
                     old?.cancel()
+                    // The pressure may have begun before there was a cache, or ended while there was none.
+                    react(to: monitor.levelBesideUsage)
                 }
             } else {
                 generation.store(-1, ordering: .relaxed)

@@ -24,8 +24,8 @@ internal import Synchronization
 ///   from one insertion to the next. So a grant also ends with time: before a burst could have reached the brink.
 /// - What is granted and not yet spent is never more than half the room that there was when it was granted; when
 ///   memory gets short all of it is revoked. So all shards of all caches together cannot outrun the last eighth.
-/// - `normal` never evicts. A level above it sets a ``ceiling`` for what the caches hold together, which stays until
-///   the level is normal again: no refill between two looks.
+/// - `normal` never evicts. A level above it sets a ceiling for what the caches hold together, which stays until the
+///   level is normal again: see ``PressureEpisode``.
 /// - The governor keeps caches weakly; an empty registry keeps no thread and no observation.
 @usableFromInline
 package final class MemoryGovernor: Sendable {
@@ -49,9 +49,10 @@ package final class MemoryGovernor: Sendable {
         let figures: PressureFigures
         var estimate = InsertionEstimate()
         var learnedAt: LearningWindow?
-        /// Insertions of that window so far, and their costs.
+        /// Insertions of that window so far, their costs and what they were charged.
         var insertions = 0
         var costs = 0
+        var charged = 0
     }
 
     /// Where the window began in which a member learns.
@@ -71,14 +72,14 @@ package final class MemoryGovernor: Sendable {
 
         /// The price of a byte of real memory.
         var price: Double { cache.marginalPrice / bytesPerCost }
-        /// Bytes of real memory that the cache could give back.
-        var reclaimableBytes: Int { Int(min(Double(cache.reclaimableBytes) * bytesPerCost, 1e18)) }
     }
 
     struct State {
         var members: [ObjectIdentifier: Member] = [:]
+        /// Bytes that the process had in use and in memory when the first cache came.
+        var inUseBefore: Int?
         var ledger = AdmissionLedger()
-        /// Expected bytes of all insertions so far, and evictions or trims: what learning needs to know a window by.
+        /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window by.
         var expected = 0
         var disturbances = 0
         var episode = PressureEpisode()
@@ -149,7 +150,11 @@ package final class MemoryGovernor: Sendable {
             state.members[ObjectIdentifier(figures)] = Member(cache: cache, figures: figures)
             return state.members.count == 1
         }
-        if isFirst { settle() }
+        guard isFirst else { return }
+        if state.withLock({ $0.inUseBefore == nil }), let census = takeCensus(), let resident = residentBytes() {
+            state.withLock { $0.inUseBefore = resident - census.holes }
+        }
+        settle()
     }
 
     func forget(_ figures: PressureFigures) {
@@ -184,7 +189,7 @@ package final class MemoryGovernor: Sendable {
         spentSinceLook.add(spent, ordering: .relaxed)
         let now = self.now()
         let left = allowance.load(ordering: .relaxed)
-        if left > 4 << 20, now < allowanceEnds.load(ordering: .relaxed) {
+        if left > 4 << 20, now < allowanceEnds.load(ordering: .relaxed), !isUnderPressure {
             // A 256th of what is left: many shards share an allowance without any of them coming away empty.
             let grant = min(left / 256, 64 << 20)
             allowance.subtract(grant, ordering: .relaxed)
@@ -192,25 +197,28 @@ package final class MemoryGovernor: Sendable {
             return grant
         }
         outstanding.subtract(granted, ordering: .relaxed)
-        let grant = look(now, for: figures)
+        // A credit of nothing was never granted, or has been revoked: what it reports is older than this insertion.
+        let grant = look(now, for: figures, overrun: granted == 0 ? 0 : max(0, spent - granted))
         outstanding.add(grant, ordering: .relaxed)
         return grant
     }
 
-    private func look(_ now: UInt64, for figures: PressureFigures) -> Int {
+    /// Bytes that may be inserted without asking again.
+    var unspent: Int { max(0, outstanding.load(ordering: .relaxed)) }
+
+    private func look(_ now: UInt64, for figures: PressureFigures, overrun: Int) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
         guard let reading = gauge.read(now: now) else {
             nextLook.store(now &+ 1_000_000, ordering: .relaxed)
-            return keepBelowCeiling(granting: 1 << 20)
+            return keepBelowCeiling(granting: 1 << 20, overrun: overrun, budget: nil)
         }
         nextLook.store(now &+ AdmissionLedger.Look(reading).respite, ordering: .relaxed)
         let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
         let (decision, becameTight) = state.withLock { state in
             observe(reading, inserted: inserted, by: figures, &state)
-            let outstanding = max(0, outstanding.load(ordering: .relaxed))
             let wasTight = state.isTight
             state.isTight = reading.room < reading.limit / 16
-            let decision = state.ledger.admit(.init(reading), outstanding: outstanding)
+            let decision = state.ledger.admit(.init(reading), outstanding: unspent)
             return (decision, state.isTight && !wasTight)
         }
         let hasAmpleRoom = reading.room > reading.limit / 4 && !isUnderPressure
@@ -218,7 +226,7 @@ package final class MemoryGovernor: Sendable {
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
         if becameTight { revokeCredits() }
         carryOut(decision)
-        return keepBelowCeiling(granting: decision.grant)
+        return keepBelowCeiling(granting: decision.grant, overrun: overrun, budget: reading.limit)
     }
 
     /// Takes note of a look: under the lock.
@@ -234,13 +242,14 @@ package final class MemoryGovernor: Sendable {
         defer { state.members[ObjectIdentifier(figures)] = member }
         member.insertions += figures.insertions.exchange(0, ordering: .relaxed)
         member.costs += figures.costs.exchange(0, ordering: .relaxed)
+        member.charged += figures.charged.exchange(0, ordering: .relaxed)
         let own = member.estimate.expected(insertions: member.insertions, costs: member.costs)
         var resident: Int?
         if let before = member.learnedAt, before.correction == reading.correction {
             // A shard reports when its credit is spent, and what it reports may have grown usage long before. So a
             // window must be large beside all that is granted and not reported; growth that is large beside both is
             // news at once.
-            let unreported = max(0, outstanding.load(ordering: .relaxed))
+            let unreported = unspent
             let surprise = 2 * (own + unreported) + (4 << 20)
             let isLarge = own >= max(4 << 20, 4 * unreported)
             let grown = reading.used - before.used
@@ -253,18 +262,19 @@ package final class MemoryGovernor: Sendable {
                 member.learnedAt?.used = reading.used
                 return
             }
-            // Others inserted meanwhile: this member's part of the growth is its part of what was expected.
-            let all = max(state.expected - before.expected, own, 1)
+            // Others inserted meanwhile: this member's part of the growth is its part of what all were charged.
+            let all = max(state.expected - before.expected, member.charged, 1)
             member.estimate.learn(
                 insertions: member.insertions,
                 costs: Double(member.costs),
-                growth: Int(Double(ownGrowth) * Double(own) / Double(all)),
+                growth: Int(Double(ownGrowth) * Double(member.charged) / Double(all)),
                 isUndisturbed: before.disturbances == state.disturbances
             )
             figures.publish(member.estimate)
         }
         member.insertions = 0
         member.costs = 0
+        member.charged = 0
         member.learnedAt = .init(
             used: reading.used,
             resident: resident ?? residentBytes(),

@@ -37,13 +37,11 @@ package final class PressureAccount: Sendable {
     @usableFromInline
     package func renew(_ spent: InsertionCredit, for cache: any ReclaimableCache) -> InsertionCredit {
         if !figures.isRegistered.load(ordering: .acquiring) { governor.register(cache, with: figures) }
+        let charged = max(0, spent.grantedBytes - spent.remainingBytes)
         figures.insertions.add(spent.insertions, ordering: .relaxed)
         figures.costs.add(spent.costs, ordering: .relaxed)
-        let grant = governor.grant(
-            after: max(0, spent.grantedBytes - spent.remainingBytes),
-            of: spent.grantedBytes,
-            to: figures
-        )
+        figures.charged.add(charged, ordering: .relaxed)
+        let grant = governor.grant(after: charged, of: spent.grantedBytes, to: figures)
         return InsertionCredit(grantedBytes: grant, leastCharge: figures.leastCharge.load(ordering: .relaxed))
     }
 }
@@ -51,9 +49,10 @@ package final class PressureAccount: Sendable {
 /// What a cache and the governor tell each other, in atomics that both own: the governor may look at a cache's figures
 /// while the cache is going away.
 package final class PressureFigures: Sendable {
-    /// Insertions and their costs since the governor last learned from them.
+    /// Insertions, their costs and what they were charged since the governor last learned from them.
     let insertions = Atomic(0)
     let costs = Atomic(0)
+    let charged = Atomic(0)
     let isRegistered = Atomic(false)
     /// Published by the governor: see ``InsertionEstimate``.
     let leastCharge = Atomic(Int(InsertionEstimate.pessimistic))

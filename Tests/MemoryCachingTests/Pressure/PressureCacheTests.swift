@@ -64,22 +64,6 @@ import _CacheTestSupport
         #expect((740...760).contains(cache.count), "\(cache.count)")
     }
 
-    @Test func nothingIsRefilledWhileTheWarningLasts() {
-        let cache = MemoryCache<Int, [UInt8]>(options: options)
-        for key in 0..<2000 { cache.setValue([1], forKey: key, cost: 1000) }
-        signal.send(.warning)
-        #expect(cache.totalCost == 1_500_000)
-        for key in 2000..<20_000 {
-            cache.setValue([1], forKey: key, cost: 1000)
-            // A 64th of the ceiling may be on its way in each shard that has a credit.
-            #expect(cache.totalCost <= 1_500_000 * 9 / 8)
-        }
-        #expect(cache[19_999] == [1], "the newest is in")
-        signal.send(.normal)
-        for key in 0..<4000 { cache.setValue([1], forKey: key, cost: 1000) }
-        #expect(cache.totalCost > 3_500_000)
-    }
-
     @Test func aCacheThatTakesNoPartKeepsAll() {
         var options = options
         options.evictsUnderMemoryPressure = false

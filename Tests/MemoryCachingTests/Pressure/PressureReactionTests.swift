@@ -25,7 +25,7 @@ import _CacheTestSupport
         )
     }
 
-    static func filled(_ governor: MemoryGovernor, price: Double = 1, bytes: Int = 1 << 20) -> QueueCache {
+    static func filled(_ governor: MemoryGovernor, price: Double = 1, bytes: Int = 1 << 24) -> QueueCache {
         let cache = QueueCache(governor: governor, price: price)
         for _ in 0..<bytes / 1024 { cache.insert([UInt8](repeating: 1, count: 1024)) }
         return cache
@@ -34,18 +34,18 @@ import _CacheTestSupport
     @Test func aWarningLeavesThreeQuartersAndCriticalAQuarter() {
         let signal = ManualPressureSignal()
         let cache = Self.filled(Self.governor(signal))
-        #expect(cache.bytes == 1 << 20)
+        #expect(cache.bytes == 1 << 24)
         signal.send(.warning)
-        #expect(cache.bytes == 3 << 18)
+        #expect(cache.bytes == 3 << 22)
         signal.send(.critical)
-        #expect(cache.bytes == 3 << 16)
+        #expect(cache.bytes == 3 << 20)
     }
 
     @Test func normalEvictsNothing() {
         let signal = ManualPressureSignal()
         let cache = Self.filled(Self.governor(signal))
         signal.send(.normal)
-        #expect(cache.bytes == 1 << 20)
+        #expect(cache.bytes == 1 << 24)
         signal.send(.warning)
         let left = cache.bytes
         signal.send(.normal)
@@ -57,13 +57,14 @@ import _CacheTestSupport
         let cache = Self.filled(Self.governor(signal))
         signal.send(.warning)
         let ceiling = cache.bytes
-        for _ in 0..<4096 {
+        // What is granted in one go, and what may be inserted before the next measurement.
+        for _ in 0..<32_768 {
             cache.insert([UInt8](repeating: 2, count: 1024))
-            #expect(cache.bytes <= ceiling + 1024)
+            #expect(cache.bytes <= ceiling * 9 / 8)
         }
         signal.send(.normal)
-        for _ in 0..<4096 { cache.insert([UInt8](repeating: 2, count: 1024)) }
-        #expect(cache.bytes >= 4 << 20)
+        for _ in 0..<32_768 { cache.insert([UInt8](repeating: 2, count: 1024)) }
+        #expect(cache.bytes >= 32 << 20)
     }
 
     @Test func whatIsCheapestGoesFirst() {
@@ -72,10 +73,10 @@ import _CacheTestSupport
         let cheap = Self.filled(governor, price: 1)
         let dear = Self.filled(governor, price: 10)
         signal.send(.warning)
-        #expect(dear.bytes == 1 << 20 && cheap.bytes == 1 << 19)
+        #expect(dear.bytes == 1 << 24 && cheap.bytes == 1 << 23)
         signal.send(.critical)
-        // A quarter of what was left is 384 KiB: all of the cheap one, and the rest from the dear one.
-        #expect(cheap.bytes == 0 && dear.bytes == 3 << 17)
+        // A quarter of what was left is 6 MiB: all of the cheap one, and the rest from the dear one.
+        #expect(cheap.bytes == 0 && dear.bytes == 3 << 21)
     }
 
     @Test func pressureThatGoesOnAsksAgainOnceASecond() {
@@ -84,10 +85,10 @@ import _CacheTestSupport
         let cache = Self.filled(Self.governor(signal, now: { time.now }))
         signal.send(.warning)
         signal.send(.warning)
-        #expect(cache.bytes == 3 << 18)
+        #expect(cache.bytes == 3 << 22)
         time.advance(1_000_000_000)
         signal.send(.warning)
-        #expect(cache.bytes == 9 << 16)
+        #expect(cache.bytes == 9 << 20)
     }
 
     @Test func aReactionIsToldOnceAndCounted() throws {
@@ -100,11 +101,11 @@ import _CacheTestSupport
         signal.send(.warning)
         signal.send(.normal)
         // Other tests' governors may tell theirs meanwhile: this one's are known by their size.
-        let own = told.withLock { $0 }.filter { $0.bytesAsked == 1 << 18 && $0.level == .warning }
+        let own = told.withLock { $0 }.filter { $0.bytesAsked == 1 << 22 && $0.level == .warning }
         let reaction = try #require(own.first)
-        #expect(reaction.bytesFreed == 1 << 18)
-        #expect(reaction.description == "memory pressure warning: asked for 262144 bytes, freed 262144 in 0 ms")
-        #expect(governor.statistics.reactions == 1 && governor.statistics.bytesFreed == 1 << 18)
+        #expect(reaction.bytesFreed == 1 << 22)
+        #expect(reaction.description == "memory pressure warning: asked for 4194304 bytes, freed 4194304 in 0 ms")
+        #expect(governor.statistics.reactions == 1 && governor.statistics.bytesFreed == 1 << 22)
         withExtendedLifetime(cache) {}
     }
 

@@ -1,0 +1,91 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import MemoryPressure
+internal import Synchronization
+
+// What the caches may hold while pressure lasts, and measuring what they hold.
+extension MemoryGovernor {
+    /// Below the ceiling that pressure has set: evicts before more may be inserted, and grants a small part of it.
+    /// `overrun` is what the last insertion took beyond its grant.
+    func keepBelowCeiling(granting grant: Int, overrun: Int, budget: Int?) -> Int {
+        guard isUnderPressure else { return grant }
+        let (grant, measurement) = state.withLock {
+            $0.episode.admit(grant, outstanding: unspent, overrun: overrun)
+        }
+        guard let measurement else { return grant }
+        let holdings = measure()
+        let excess = state.withLock {
+            $0.episode.finish(
+                measurement: measurement,
+                holdings,
+                floor: PressureEpisode.floor(budget: budget),
+                unspent: unspent + grant + overrun
+            )
+        }
+        if excess > 0 {
+            let freed = evict(excess)
+            state.withLock { state in
+                state.episode.evicted(excess)
+                state.ledger.evicted(freed)
+            }
+        }
+        return grant
+    }
+
+    /// What each cache holds, by sizes that the growth of the process does not contradict.
+    func measure() -> PressureEpisode.Holdings {
+        var holdings = PressureEpisode.Holdings()
+        for participant in participants() { holdings[ObjectIdentifier(participant.figures)] = participant.holding }
+        return state.withLock { state in
+            boundEstimates(&holdings, &state)
+            return holdings
+        }
+    }
+
+    /// Where sizes have not been measured yet: all such entries together hold no more than what the process has in
+    /// memory beyond what it used before its first cache. Holds for any number of evictions in between, and whatever
+    /// else the process allocates.
+    private func boundEstimates(_ holdings: inout PressureEpisode.Holdings, _ state: inout State) {
+        let unmeasured = holdings.filter { identity, holding in
+            holding.entries > 0 && state.members[identity]?.estimate.isMeasured == false
+        }
+        let estimated = unmeasured.values.reduce(0) { $0 + $1.entries * $1.bytesPerEntry }
+        guard estimated > InsertionEstimate.slack, let before = state.inUseBefore, let now = residentBytes()
+        else { return }
+        let part = (Double(max(0, now - before)) + InsertionEstimate.slack) / estimated
+        guard part < 1 else { return }
+        for (identity, holding) in unmeasured {
+            state.members[identity]?.estimate.bound(by: holding.bytesPerEntry * part, entries: Int(holding.entries))
+            guard let member = state.members[identity] else { continue }
+            member.figures.publish(member.estimate)
+            holdings[identity]?.bytesPerEntry = Double(member.figures.bytesPerEntry.load(ordering: .relaxed))
+        }
+    }
+}
+
+extension MemoryGovernor.Participant {
+    /// What the cache holds, by the sizes that it reckons with.
+    fileprivate var holding: PressureEpisode.Holding {
+        while true {
+            // The cache multiplies by the size that is published: once more if that has changed meanwhile.
+            let bytesPerEntry = figures.bytesPerEntry.load(ordering: .relaxed)
+            let known = cache.holdings
+            let bytes = Double(cache.reclaimableBytes)
+            guard figures.bytesPerEntry.load(ordering: .relaxed) == bytesPerEntry else { continue }
+            var holding = PressureEpisode.Holding(
+                bytesPerEntry: Double(bytesPerEntry),
+                costs: bytes,
+                bytesPerCost: bytesPerCost
+            )
+            if known.entries > 0 || known.costs > 0 {
+                holding.costs = min(Double(known.costs), bytes)
+                holding.entries = (bytes - holding.costs) / holding.bytesPerEntry
+            }
+            return holding
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryPressure
+import Testing
+
+@testable import MemoryCaching
+
+@Suite struct PressureEpisodeTests {
+    typealias Holding = PressureEpisode.Holding
+
+    private final class Cache: Sendable {}
+    private let cache = Cache()
+    private let other = Cache()
+    private static let second: UInt64 = 1_000_000_000
+
+    private func holdings(entries: Double, of bytes: Double) -> PressureEpisode.Holdings {
+        [ObjectIdentifier(cache): Holding(entries: entries, bytesPerEntry: bytes)]
+    }
+
+    @Test func aLevelLeavesItsPartAndTheCeilingStays() {
+        var episode = PressureEpisode()
+        #expect(episode.ceiling == nil)
+        let held = holdings(entries: 1000, of: 1000)
+        let atWarning = episode.report(.warning, holdings: held, floor: 0, now: 0)
+        #expect(atWarning == 250_000)
+        episode.evicted(250_000)
+        #expect(episode.ceiling == 750_000)
+        let left = holdings(entries: 750, of: 1000)
+        let atCritical = episode.report(.critical, holdings: left, floor: 0, now: 0)
+        #expect(atCritical == 562_500)
+        episode.evicted(562_500)
+        #expect(episode.ceiling == 187_500)
+        // Less pressure is still pressure.
+        let atLessPressure = episode.report(.warning, holdings: holdings(entries: 187.5, of: 1000), floor: 0, now: 0)
+        #expect(atLessPressure == 0)
+        #expect(episode.ceiling == 187_500)
+        let atNormal = episode.report(.normal, holdings: left, floor: 0, now: 0)
+        #expect(atNormal == 0)
+        #expect(episode.ceiling == nil)
+    }
+
+    /// Sizes are learned while pressure lasts: the entries that may stay are the same.
+    @Test(arguments: [64.0, 500, 65_536, 1_000_000]) func theCeilingFollowsTheSizes(learned: Double) throws {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: holdings(entries: 2000, of: 65_536), floor: 0, now: 0)
+        episode.evicted(.max)
+        let (_, first) = episode.admit(.max / 2, outstanding: 0, overrun: 1 << 40)
+        let now = holdings(entries: 1500, of: learned)
+        let excess = episode.finish(measurement: try #require(first), now, floor: 0, unspent: 0)
+        #expect(excess == 0)
+        #expect(episode.ceiling == Int(1500 * learned))
+    }
+
+    @Test func sizesOfOneCacheDoNotChangeAnothersPart() throws {
+        var episode = PressureEpisode()
+        var held = holdings(entries: 100, of: 65_536)
+        held[ObjectIdentifier(other)] = Holding(costs: 4_000_000)
+        _ = episode.report(.warning, holdings: held, floor: 0, now: 0)
+        let (_, measurement) = episode.admit(1, outstanding: 0, overrun: 1 << 40)
+        held[ObjectIdentifier(cache)]?.bytesPerEntry = 100
+        _ = episode.finish(measurement: try #require(measurement), held, floor: 0, unspent: 0)
+        #expect(episode.ceiling == 7500 + 3_000_000)
+        // A cache that has gone leaves its part to the others.
+        held[ObjectIdentifier(other)] = nil
+        _ = episode.report(.warning, holdings: held, floor: 0, now: 0)
+        #expect(episode.ceiling == 7500 + 3_000_000)
+    }
+
+    @Test func pressureThatGoesOnStopsAtTheFloor() {
+        var episode = PressureEpisode()
+        var held = 1e6
+        for second in 0..<60 {
+            let now = UInt64(second) * Self.second
+            let asked = episode.report(.warning, holdings: holdings(entries: held, of: 1), floor: 100_000, now: now)
+            episode.evicted(asked)
+            held -= Double(asked)
+            let again = episode.report(.warning, holdings: holdings(entries: held, of: 1), floor: 100_000, now: now)
+            #expect(again == 0)
+        }
+        #expect(held == 100_000)
+        #expect(episode.ceiling == 100_000)
+    }
+
+    @Test func theFloorIsASixtyFourthAndNeverLessThanGrowthCanTell() {
+        #expect(PressureEpisode.floor(budget: 1 << 30) == 16 << 20)
+        #expect(PressureEpisode.floor(budget: 16 << 20) == 9 << 18)
+        #expect(PressureEpisode.floor(budget: nil) == 9 << 18)
+    }
+
+    @Test func nothingIsMeasuredBeforeTheCeilingCanBeReached() {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: [:], floor: 64_000_000, now: 0)
+        var granted = 0
+        while true {
+            let (grant, measurement) = episode.admit(.max / 2, outstanding: 0, overrun: 0)
+            #expect(grant == 1_000_000)
+            granted += grant
+            if measurement != nil { break }
+        }
+        #expect(granted == 65_000_000)
+    }
+
+    @Test func allGrantsTogetherAreASmallPartOfTheCeiling() {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: [:], floor: 64_000_000, now: 0)
+        var outstanding = 0
+        for _ in 0..<64 { outstanding += episode.admit(.max / 2, outstanding: outstanding, overrun: 0).grant }
+        #expect(outstanding <= 64_000_000 / 8 + 64 * 4096)
+    }
+
+    @Test func whatIsBeingEvictedIsNotEvictedTwice() throws {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: [:], floor: 1_000_000, now: 0)
+        let held = holdings(entries: 1500, of: 1000)
+        let (_, first) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        let (_, second) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        let excess = episode.finish(measurement: try #require(first), held, floor: 1_000_000, unspent: 0)
+        #expect(excess == 500_000)
+        // Measured before the first had decided: stale.
+        let stale = episode.finish(measurement: try #require(second), held, floor: 1_000_000, unspent: 0)
+        #expect(stale == 0)
+        let (_, third) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        let pending = episode.finish(measurement: try #require(third), held, floor: 1_000_000, unspent: 0)
+        #expect(pending == 0)
+        episode.evicted(500_000)
+        let (_, fourth) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        let excessAfter = episode.finish(measurement: try #require(fourth), held, floor: 1_000_000, unspent: 0)
+        #expect(excessAfter == 500_000)
+    }
+}
+
+@Suite struct InsertionCreditTests {
+    @Test func whatIsRevokedIsNeitherSpentNorGranted() {
+        var credit = InsertionCredit(grantedBytes: 1000, leastCharge: 10)
+        let isSpent = credit.spend(300)
+        #expect(!isSpent)
+        credit.revoke()
+        #expect(credit.grantedBytes == 0 && credit.grantedBytes - credit.remainingBytes == 300)
+        let asks = credit.spend(0)
+        #expect(asks)
+        #expect(credit.grantedBytes - credit.remainingBytes == 310)
+        credit.revoke()
+        #expect(credit.grantedBytes - credit.remainingBytes == 310)
+    }
+}
+
+@Suite struct UnlearnedSizeTests {
+    /// Under pressure every window is disturbed, and one of 4 MiB holds 64 insertions of the first estimate.
+    @Test func pessimismIsLoweredBySmallWindowsToo() {
+        var estimate = InsertionEstimate()
+        for _ in 0..<32 { estimate.learn(insertions: 64, costs: 0, growth: 0, isUndisturbed: false) }
+        #expect(estimate.bytes == 1024)
+    }
+
+    @Test func aBoundHoldsUntilThereIsAMeasurement() {
+        var estimate = InsertionEstimate()
+        estimate.bound(by: 5000, entries: 100)
+        #expect(estimate.residentBytes == 5000 && estimate.bytes == InsertionEstimate.pessimistic)
+        estimate.bound(by: 2000, entries: 1000)
+        #expect(estimate.residentBytes == 2000 && estimate.bytes == 2000)
+        estimate.bound(by: 9000, entries: 1000)
+        #expect(estimate.residentBytes == 2000)
+        estimate.learn(insertions: 4096, costs: 0, growth: 4096 * 1500, isUndisturbed: true)
+        #expect(estimate.isMeasured && estimate.residentBytes == 1500 && estimate.bytes == 1500)
+        estimate.bound(by: 100, entries: 1000)
+        #expect(estimate.residentBytes == 1500)
+    }
+}

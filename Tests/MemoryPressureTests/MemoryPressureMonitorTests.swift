@@ -8,6 +8,7 @@ import Foundation
 import MemoryPressure
 import Synchronization
 import Testing
+import _CacheTestSupport
 
 @Suite struct MemoryPressureMonitorTests {
     @Test func theLevelIsTheHighestOfAllSignals() {
@@ -129,6 +130,39 @@ import Testing
         // The greeting comes back to whoever opened the FIFO for both: it is the first news.
         let level = await Self.levelAfter(signal) {}
         #expect(level == .warning)
+    }
+
+    /// While the thread is held up, the last observer leaves without closing anything itself, and another begins anew.
+    @Test func sourcesAreClosedOnTheThread() async throws {
+        let tree = try TemporaryTree()
+        let path = tree.root + "/fifo"
+        #expect(mkfifo(path, 0o600) == 0)
+        func openCount() -> Int {
+            (0..<1024).count {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+            }
+        }
+        let (isHeld, mayGoOn) = (CompletionCounter(), CompletionCounter())
+        let holding = PressureThreadTests.Client {
+            isHeld.advance()
+            mayGoOn.wait(past: 0, nanoseconds: .max / 4)
+        }
+        let signal = SystemPressureSignal(files: tree.files(environment: ["MEMORY_PRESSURE_WATCH": "/fifo"]))
+        failingWhenStuck("closing sources on the thread") {
+            let first = signal.observe {}
+            PressureThread.shared.attach(holding)
+            isHeld.wait(past: 0, nanoseconds: .max / 4)
+            first.cancel()
+            #expect(openCount() == 1 && signal.sourceNames.isEmpty)
+            let second = signal.observe {}
+            #expect(openCount() == 2 && signal.sourceNames == ["/fifo"])
+            mayGoOn.advance()
+            while openCount() > 1 { usleep(1000) }
+            #expect(signal.sourceNames == ["/fifo"])
+            second.cancel()
+            PressureThread.shared.detach(holding)
+            while openCount() > 0 { usleep(1000) }
+        }
     }
 
     @Test func aFIFOWithoutGreetingSpeaksWhenWrittenTo() async throws {

@@ -8,6 +8,7 @@ import Foundation
 import MemoryPressure
 import Synchronization
 import Testing
+import _CacheTestSupport
 
 /// The one thread: when it is there, and when not.
 @Suite struct PressureThreadTests {
@@ -77,6 +78,36 @@ import Testing
             }
         }
         #expect(!thread.isRunning)
+    }
+
+    /// Says by which thread it was released.
+    final class Discarded: Sendable {
+        let released: @Sendable () -> Void
+        init(_ released: @escaping @Sendable () -> Void) { self.released = released }
+        deinit { released() }
+    }
+
+    @Test func whatIsDiscardedIsReleasedOnTheThread() {
+        let thread = PressureThread()
+        let (here, there) = (CompletionCounter(), CompletionCounter())
+        let caller = pthread_self()
+        func make() -> [any AnyObject & Sendable] {
+            [Discarded { pthread_equal(pthread_self(), caller) == 0 ? there.advance() : here.advance() }]
+        }
+        var objects = make()
+        thread.release(&objects)
+        #expect(objects.count == 1 && here.count == 0, "there is no thread yet")
+        let client = Client {}
+        for round in 0..<1000 {
+            thread.attach(client)
+            objects = make()
+            thread.release(&objects)
+            #expect(objects.isEmpty)
+            // With its last client the thread ends, and has this to do before.
+            thread.detach(client)
+            failingWhenStuck("a release") { there.wait(past: round, nanoseconds: .max / 4) }
+        }
+        #expect(here.count == 1 && there.count == 1000)
     }
 
     /// A child of fork has no such thread and knows it; it can have its own.

@@ -62,44 +62,53 @@ public final class SystemPressureSignal: MemoryPressureSignal {
     package var sourceNames: [String] { state.withLock { $0.sources.map(\.name) } }
 
     /// Calls `changed` on the one thread of the process that waits for news, when there is any; opens the sources for
-    /// the first observer and closes them after the last.
+    /// the first observer; has that thread close them after the last.
     public func observe(_ changed: @escaping @Sendable () -> Void) -> MemoryPressureObservation {
+        var old: [any AnyObject & Sendable] = []
         let token = state.withLock { state in
             state.nextToken += 1
             state.observers[state.nextToken] = changed
-            open(&state)
+            old = open(&state)
             return state.nextToken
         }
         PressureThread.shared.attach(self)
+        PressureThread.shared.release(&old)
         return MemoryPressureObservation { [self] in
+            var old: [any AnyObject & Sendable] = []
             let isLast = state.withLock { state in
                 state.observers.removeValue(forKey: token)
                 guard state.observers.isEmpty else { return false }
-                close(&state)
+                old = close(&state)
                 return true
             }
+            PressureThread.shared.release(&old)
             if isLast { PressureThread.shared.detach(self) }
             // Whoever came between the two is attached again.
             if isLast, state.withLock({ !$0.observers.isEmpty }) { PressureThread.shared.attach(self) }
         }
     }
 
-    private func open(_ state: inout State) {
+    /// Opens the sources where they are not; returns those that are to be closed.
+    private func open(_ state: inout State) -> [any AnyObject & Sendable] {
+        var old: [any AnyObject & Sendable] = []
         // A child of fork shares its parent's open files: their news would be taken from the parent.
-        if state.isOpen, state.generation != ForkGeneration.current { close(&state) }
-        guard !state.isOpen else { return }
+        if state.isOpen, state.generation != ForkGeneration.current { old = close(&state) }
+        guard !state.isOpen else { return old }
         (state.sources, state.isOff) = PressureSources.open(files)
         state.isOpen = true
         state.reopensAt = nil
         state.generation = ForkGeneration.current
+        return old
     }
 
-    private func close(_ state: inout State) {
-        state.sources = []
+    /// Takes the sources out; they are closed with the last reference.
+    private func close(_ state: inout State) -> [any AnyObject & Sendable] {
+        defer { state.sources = [] }
         state.isOpen = false
         state.isOff = false
         state.hysteresis = PressureHysteresis()
         state.events = PressureHysteresis()
+        return state.sources
     }
 }
 

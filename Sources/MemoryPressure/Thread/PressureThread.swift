@@ -43,6 +43,8 @@ package struct PolledDescriptor: Sendable, Hashable {
 package final class PressureThread: Sendable {
     private struct State {
         var clients: [any PressureThreadClient] = []
+        /// What the thread is to release.
+        var discarded: [any AnyObject & Sendable] = []
         var wake: WakeDescriptor?
         var thread: Platform.ThreadIdentity?
         /// Tells a thread that was let go while it ended that another has taken over.
@@ -94,6 +96,28 @@ package final class PressureThread: Sendable {
         }
     }
 
+    /// Takes `objects` and releases them on the thread; leaves them where there is none. For sources, because the kernel lets whoever
+    /// closes a pressure file wait for all its readers (24 ms on Linux 6.18). Before ``detach(_:)``, which may end the
+    /// thread.
+    package func release(_ objects: inout [any AnyObject & Sendable]) {
+        guard !objects.isEmpty else { return }
+        state.withLock { state in
+            guard let wake = state.wake else { return }
+            state.discarded += objects
+            // Before the thread can take them: else the caller could have the last reference.
+            objects = []
+            wake.signal()
+        }
+    }
+
+    private func releaseDiscarded() {
+        let discarded = state.withLock { state in
+            defer { state.discarded = [] }
+            return state.discarded
+        }
+        withExtendedLifetime(discarded) {}
+    }
+
     /// Gives every client a turn soon: for news that no descriptor tells of.
     package func wake() { state.withLock { $0.wake?.signal() } }
 
@@ -107,6 +131,7 @@ package final class PressureThread: Sendable {
             let clients = state.withLock { state in
                 state.incarnation == incarnation && state.wake != nil ? state.clients : []
             }
+            releaseDiscarded()
             if clients.isEmpty { return }
 
             let identities = Set(clients.map { ObjectIdentifier($0) })

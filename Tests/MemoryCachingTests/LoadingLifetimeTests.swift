@@ -183,6 +183,49 @@ struct LoadingLifetimeTests {
         #expect(cache["a"] == 3)
     }
 
+    @Test("In an outage every stale key is tried once in its window, however many there are", arguments: [false, true])
+    func manyFailedRefreshes(isIdleToo: Bool) async throws {
+        let cache = cache {
+            $0.expiresAfter = .seconds(100)
+            $0.staleWindow = .seconds(40)
+            // Lookups then move the entries in the wheel, which is no new deadline.
+            if isIdleToo { $0.expiresAfterAccess = .seconds(90) }
+        }
+        let keys = (0..<5000).map { "\($0)" }
+        // The cache splits on the way: what is known of half of them moves with them.
+        for key in keys.prefix(1000) { cache[key] = 1 }
+        clock.advance(by: .seconds(65))
+        for _ in 0..<2 {
+            for key in keys.prefix(1000) {
+                #expect(try await cache.value(forKey: key) { () async throws -> Int in throw Trouble.first } == 1)
+            }
+            await settle(cache)
+        }
+        #expect(cache.statistics.loads == 1000)
+        for key in keys.dropFirst(1000) { cache[key] = 1 }
+        clock.advance(by: .seconds(5))
+        for key in keys.prefix(1000) { _ = await cache.value(forKey: key) { 2 } }
+        await settle(cache)
+        #expect(cache.statistics.loads == 1000)
+        clock.advance(by: .seconds(60))
+        for round in 0..<5 {
+            let found = await cache.values(forKeys: keys.dropFirst(4000)) { _ in [:] }
+            #expect(found.count == 1000, "the last fifth is refreshed in bulk, in round \(round)")
+            for key in keys[1000..<4000] {
+                #expect(try await cache.value(forKey: key) { () async throws -> Int in throw Trouble.first } == 1)
+            }
+            await settle(cache)
+        }
+        // 1,000 before, one load for the last thousand, and one for each of the others.
+        #expect(cache.statistics.loads == 1000 + 1 + 3000)
+        // A new value has a window of its own.
+        cache["2000"] = 1
+        clock.advance(by: .seconds(70))
+        #expect(await cache.value(forKey: "2000") { 3 } == 1)
+        await settle(cache)
+        #expect(cache["2000"] == 3)
+    }
+
     @Test("A change during a refresh wins over it", arguments: [false, true])
     func changeDuringRefresh(isRemoval: Bool) async {
         let cache = cache {

@@ -281,7 +281,7 @@ struct LoadingTests {
         #expect(engine.value(forKey: "a") == 1)
 
         engine.setValue(3, forKey: "b", expiresAfter: .seconds(10))
-        let deadline = engine.lastDeadline(forKey: "b")
+        let deadline = engine.deadline(forKey: "b")?.last
         #expect(engine.setValue(4, forKey: "b", expiresAfter: .seconds(20), ticket: LoadTicket(replacing: deadline)))
         #expect(!engine.setValue(5, forKey: "b", expiresAfter: .seconds(20), ticket: LoadTicket(replacing: deadline)))
         #expect(engine.value(forKey: "b") == 4)

@@ -11,6 +11,8 @@ struct EntryDeadline: Equatable {
     @usableFromInline var next: Int64
     /// When it is over however often the entry is used; also what tells one life of a key from another.
     @usableFromInline var last: Int64
+    /// Whether a refresh of the value has failed: its stale window has had its one.
+    @usableFromInline var isRefreshTried = false
 
     @inlinable
     init(next: Int64, last: Int64) { (self.next, self.last) = (next, last) }

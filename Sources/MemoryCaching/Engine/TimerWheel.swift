@@ -24,6 +24,8 @@ final class TimerWheel {
     private var deadlines: [Int64] = []
     /// The moments beyond which no use postpones a deadline, by slot; empty until the first that differs.
     private var lastDeadlines: [Int64] = []
+    /// Slots whose refresh has been tried without success, one bit each; empty until the first.
+    private var triedRefreshes: [UInt64] = []
     private var previous: [UInt32] = []
     private var next: [UInt32] = []
     private var buckets: [UInt16] = []
@@ -50,7 +52,23 @@ final class TimerWheel {
     func entryDeadline(of slot: UInt32) -> EntryDeadline {
         guard Int(slot) < buckets.count, buckets[Int(slot)] != 0 else { return .never }
         let next = deadlines[Int(slot)]
-        return EntryDeadline(next: next, last: Int(slot) < lastDeadlines.count ? lastDeadlines[Int(slot)] : next)
+        let last = Int(slot) < lastDeadlines.count ? lastDeadlines[Int(slot)] : next
+        var deadline = EntryDeadline(next: next, last: last)
+        let word = Int(slot >> 6)
+        deadline.isRefreshTried = word < triedRefreshes.count && triedRefreshes[word] & (1 << UInt64(slot & 63)) != 0
+        return deadline
+    }
+
+    /// Notes whether a refresh of what the slot holds has failed; holds until the slot gets another deadline.
+    @usableFromInline
+    func setRefreshTried(_ isTried: Bool, of slot: UInt32) {
+        let (word, bit) = (Int(slot >> 6), UInt64(1) << UInt64(slot & 63))
+        if word < triedRefreshes.count {
+            triedRefreshes[word] = isTried ? triedRefreshes[word] | bit : triedRefreshes[word] & ~bit
+        } else if isTried {
+            triedRefreshes += repeatElement(0, count: max(word + 1, buckets.count >> 6) - triedRefreshes.count)
+            triedRefreshes[word] = bit
+        }
     }
 
     /// Puts the slot's deadline off to `deadline`, or as far as it can be put off.
@@ -77,6 +95,7 @@ final class TimerWheel {
             lastDeadlines[Int(slot)] = deadline.last
         }
         deadlines[Int(slot)] = deadline.next
+        setRefreshTried(deadline.isRefreshTried, of: slot)
         link(slot)
     }
 

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 extension CacheEngine {
-    /// The value for `key` with the moment at which its lifetime is over at the latest, and the present one. Counts as
-    /// a use, like ``value(forKey:)``, and costs as much.
+    /// The value for `key` with the end of its lifetime, and the present moment. Counts as a use, like
+    /// ``value(forKey:)``, and costs as much.
     @usableFromInline
-    func valueWithDeadline(forKey key: Key) -> (value: Value, last: Int64, now: Int64)? {
+    func valueWithDeadline(forKey key: Key) -> (value: Value, deadline: EntryDeadline, now: Int64)? {
         let now = clock.nanoseconds()
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
@@ -23,7 +23,7 @@ extension CacheEngine {
         if deadline.next <= now || info.has(EntryInfo.discardable) {
             // What is not simple goes the usual way.
             unlock(shard)
-            return value(forKey: key).map { ($0, deadline.last, now) }
+            return value(forKey: key).map { ($0, deadline, now) }
         }
         shard.pointee.noteUse(of: slot, info)
         if idleLifetime != .max {
@@ -32,6 +32,21 @@ extension CacheEngine {
         shard.pointee.counters.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
-        return (value, deadline.last, now)
+        return (value, deadline, now)
+    }
+
+    /// The end of the lifetime of the entry for `key`; nil if there is no entry. No use of it.
+    func deadline(forKey key: Key) -> EntryDeadline? {
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        defer { unlock(shard) }
+        return slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot) ?? .never
+    }
+
+    /// Notes that a refresh of the entry for `key` has failed, if that still has this last deadline.
+    func noteFailedRefresh(of key: Key, deadline: Int64) {
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        defer { unlock(shard) }
+        guard slot != 0, let wheel = shard.pointee.wheel, wheel.entryDeadline(of: slot).last == deadline else { return }
+        wheel.setRefreshTried(true, of: slot)
     }
 }

@@ -19,8 +19,6 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
     @usableFromInline let failures: CacheEngine<Key, any Error>?
     /// How long before the end of its lifetime a value is stale, in nanoseconds; 0 if values do not go stale.
     let staleWindow: Int64
-    /// Deadlines of stale values whose refresh has failed, by key; nil if values do not go stale.
-    let failedRefreshes: CacheEngine<Key, Int64>?
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
@@ -40,9 +38,6 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }
         staleWindow = max(0, options.staleWindow?.saturatedNanoseconds ?? 0)
-        failedRefreshes =
-            staleWindow > 0
-            ? CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock) : nil
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
@@ -69,10 +64,9 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
         return failures.value(forKey: key) as? E
     }
 
-    /// The load of a flight has failed: notes that its stale window has had its one refresh or, where the options say
-    /// so, the error. What says something about the caller rather than about the key is not remembered.
+    /// The load of a flight has failed that was no refresh: remembers the error where the options say so. What says
+    /// something about the caller rather than about the key is not remembered.
     func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
-        if let deadline = flight.ticket.replacedDeadline { return refreshFailed(flight.key, deadline: deadline) }
         guard let failures, !(error is CancellationError), !(error is CacheLoadingError) else { return }
         failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
         // A change revokes first and forgets then; looking after the note leaves it no gap to slip through.

@@ -126,13 +126,13 @@ extension MemoryCache {
                 let duration = loading.endLoad(keys, reason, since: began, result) / keys.count
                 for flight in flights {
                     let outcome = values[flight.key].map { deliver($0, to: flight, after: duration) }
-                    if outcome == nil { loading.didFindNothing(for: flight) }
+                    if outcome == nil { didFindNothing(for: flight) }
                     loading.flights.land(flight, outcome ?? .absent)
                 }
             } catch {
                 loading.endLoad(keys, reason, since: began, .failed(error))
                 for flight in flights {
-                    loading.didFail(flight, error)
+                    didFail(flight, error)
                     loading.flights.land(flight, .failure(error))
                 }
             }

@@ -23,7 +23,7 @@ extension MemoryCache {
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
                 loading.endLoad([flight.key], reason, since: began, .failed(error))
-                loading.didFail(flight, error)
+                didFail(flight, error)
                 outcome = .failure(error)
             }
             loading.flights.land(flight, outcome)

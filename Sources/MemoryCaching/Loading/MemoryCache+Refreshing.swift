@@ -27,8 +27,8 @@ extension MemoryCache {
     func value(forKey key: Key, noting stale: inout [StaleKey]) -> Value? {
         guard hasStaleWindow else { return value(forKey: key) }
         guard let (value, deadline, now) = engine.valueWithDeadline(forKey: key) else { return nil }
-        if deadline != .max, deadline &- now <= loading.staleWindow, loading.mayRefresh(key, deadline: deadline) {
-            stale.append((key, deadline))
+        if deadline.last != .max, deadline.last &- now <= loading.staleWindow, !deadline.isRefreshTried {
+            stale.append((key, deadline.last))
         }
         return value
     }
@@ -50,38 +50,19 @@ extension MemoryCache {
         let flight = loading.flights.boardInBackground(key, replacing: deadline, makeRun: makeRun)
         guard let flight else { return nil }
         // A refresh may have landed, or failed, between the look and the boarding.
-        if loading.mayRefresh(key, deadline: deadline), engine.lastDeadline(forKey: key) == deadline { return flight }
+        if let now = engine.deadline(forKey: key), now.last == deadline, !now.isRefreshTried { return flight }
         loading.flights.landUnloaded(flight, .absent)
         return nil
     }
-}
 
-extension LoadCoordinator {
-    /// Whether the stale value with this deadline has not been tried to refresh yet without success.
-    func mayRefresh(_ key: Key, deadline: Int64) -> Bool {
-        failedRefreshes?.value(forKey: key) != deadline
+    /// The load of a flight has failed: where it was a refresh, the stale window has had its one.
+    func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
+        if flight.ticket.replacedDeadline == nil { loading.didFail(flight, error) } else { didFindNothing(for: flight) }
     }
 
     /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.
     func didFindNothing(for flight: Flight<Key, Value>) {
-        if let deadline = flight.ticket.replacedDeadline { refreshFailed(flight.key, deadline: deadline) }
-    }
-
-    /// Notes that a refresh of the value with this deadline has failed: its stale window has had its one.
-    func refreshFailed(_ key: Key, deadline: Int64) {
-        failedRefreshes?.setValue(
-            deadline,
-            forKey: key,
-            expiresAfter: .nanoseconds(max(0, deadline &- clock.nanoseconds()))
-        )
-    }
-}
-
-extension CacheEngine {
-    /// When the lifetime of the entry for `key` is over at the latest; nil if there is no entry. No use of it.
-    func lastDeadline(forKey key: Key) -> Int64? {
-        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
-        defer { unlock(shard) }
-        return slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max
+        guard let deadline = flight.ticket.replacedDeadline else { return }
+        engine.noteFailedRefresh(of: flight.key, deadline: deadline)
     }
 }

@@ -27,10 +27,10 @@ struct EntryDeadline: Equatable {
     /// No end.
     @inlinable static var never: EntryDeadline { EntryDeadline(next: .max, last: .max) }
 
-    /// `nanoseconds` after `now`, or the last moment there is.
+    /// `nanoseconds` after `now`, or the last moment there is; the first where that is in the past.
     @inlinable
     static func moment(_ nanoseconds: Int64, after now: Int64) -> Int64 {
         let (moment, overflow) = now.addingReportingOverflow(nanoseconds)
-        return overflow ? .max : moment
+        return overflow ? (nanoseconds < 0 ? .min : .max) : moment
     }
 }

@@ -28,10 +28,10 @@ extension Duration {
     /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
     @usableFromInline
     package var saturatedNanoseconds: Int64 {
+        // Compared first: `components` traps where the seconds exceed 64 bits.
+        if self >= .nanoseconds(Int64.max) { return .max }
+        if self <= .nanoseconds(Int64.min) { return .min }
         let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carried ? (seconds < 0 ? .min : .max) : sum
+        return Int64(Int128(seconds) * 1_000_000_000 + Int128(attoseconds) / 1_000_000_000)
     }
 }

@@ -27,6 +27,8 @@ struct LifetimePolicy<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline
     func lifetime(of value: Value, forKey key: Key, given: Duration?) -> Duration? {
         guard let lifetime = given ?? byEntry?(key, value) ?? afterWrite else { return nil }
-        return jitter > 0 ? lifetime * (1 - jitter * Double.random(in: 0...1)) : lifetime
+        guard jitter > 0 else { return lifetime }
+        // A product beyond what a duration holds would trap.
+        return .nanoseconds(lifetime.saturatedNanoseconds) * (1 - jitter * Double.random(in: 0...1))
     }
 }

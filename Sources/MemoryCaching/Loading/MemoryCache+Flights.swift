@@ -109,7 +109,8 @@ extension LoadCoordinator {
         since began: Int64,
         _ result: CacheLoad<Key>.Result
     ) -> Duration {
-        let elapsed = max(0, clock.nanoseconds() - began)
+        let (difference, overflow) = clock.nanoseconds().subtractingReportingOverflow(began)
+        let elapsed = overflow ? .max : max(0, difference)
         counters.nanoseconds.add(elapsed, ordering: .relaxed)
         if case .failed = result { counters.failed.add(1, ordering: .relaxed) }
         loadHandler?(CacheLoad(keys: keys, reason: reason, duration: .nanoseconds(elapsed), result: result))

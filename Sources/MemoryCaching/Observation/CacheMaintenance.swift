@@ -61,11 +61,14 @@ public struct CacheMaintenance: Sendable {
         #endif
     }
 
+    /// What clocks can add to any present moment.
+    private static let century = Duration.seconds(100 * 365 * 86_400)
+
     private func performRounds() async {
         while !Task.isCancelled {
             perform()
             // All that a clock may throw is that the task was cancelled.
-            do { try await clock.sleep(for: interval) } catch { return }
+            do { try await clock.sleep(for: min(interval, Self.century)) } catch { return }
         }
     }
 }

@@ -24,7 +24,7 @@ public struct MemoryPressureReaction: Sendable, Hashable, CustomStringConvertibl
 
     /// One line for a log.
     public var description: String {
-        let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.saturatedNanoseconds / 1_000_000
         return "memory pressure \(level): asked for \(bytesAsked) bytes, freed \(bytesFreed) in \(milliseconds) ms"
     }
 

@@ -18,18 +18,28 @@ final class StressCounters: Sendable {
     let purged = Atomic<Int>(0)
     /// Children that saw the right bytes or none.
     let forks = Atomic<Int>(0)
+    /// Children that did not come to an end.
+    let stuckForks = Atomic<Int>(0)
     /// Bytes that were accepted and wrong.
     let corrupt = Atomic<Int>(0)
 
     /// Accesses that were verified, pinned or not.
     var verifiedCount: Int { pinned.load(ordering: .relaxed) + read.load(ordering: .relaxed) }
 
+    /// Whether every role has done something, forks only if there are any.
+    func haveAllTried(forks: Bool) -> Bool {
+        pinned.load(ordering: .relaxed) > 0 && read.load(ordering: .relaxed) > 0
+            && written.load(ordering: .relaxed) > 0 && purged.load(ordering: .relaxed) > 0
+            && (!forks || self.forks.load(ordering: .relaxed) > 0)
+    }
+
     /// One line, `name value` pairs.
     var report: String {
         let pairs: [(String, Int)] = [
             ("pinned", pinned.load(ordering: .relaxed)), ("read", read.load(ordering: .relaxed)),
             ("written", written.load(ordering: .relaxed)), ("purged", purged.load(ordering: .relaxed)),
-            ("forks", forks.load(ordering: .relaxed)), ("corrupt", corrupt.load(ordering: .relaxed)),
+            ("forks", forks.load(ordering: .relaxed)), ("stuck", stuckForks.load(ordering: .relaxed)),
+            ("corrupt", corrupt.load(ordering: .relaxed)),
         ]
         return pairs.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }

@@ -94,10 +94,18 @@ final class StressRun: Sendable {
         if options.forks {
             threads.append(StressThread { self.fork(SplitMix64(seed: self.options.seed &+ 7)) })
         }
-        let end = ContinuousClock.now + .seconds(options.seconds)
-        while ContinuousClock.now < end, !hasSeenEnough { usleep(20_000) }
+        let begin = ContinuousClock.now
+        while goesOn(after: ContinuousClock.now - begin), !hasSeenEnough { usleep(20_000) }
         isOver.store(true, ordering: .relaxed)
         for thread in threads { thread.join() }
+    }
+
+    /// A run without a check ends when that has been noticed. Another takes the time given, and where that was not
+    /// enough for every role to do something, ten times as much.
+    private func goesOn(after time: Duration) -> Bool {
+        if options.control != .none, counters.corrupt.load(ordering: .relaxed) > 0 { return false }
+        let hasTriedAll = counters.haveAllTried(forks: options.forks)
+        return time < .seconds(hasTriedAll && options.control == .none ? options.seconds : 10 * options.seconds)
     }
 
     private var hasGoal: Bool { options.verified > 0 || options.purged > 0 }
@@ -243,11 +251,12 @@ final class StressRun: Sendable {
 
     private func fork(_ generator: SplitMix64) {
         var random = generator
+        var hasRunHere = false
         while goesOn {
             let sample = (0..<32).map { _ in Int.random(in: 0..<slots.slots.count, using: &random) }
             let values = sample.map { value($0) }
             let held = values[0].beginContentAccess()
-            let isHonest = forkedChildSucceeds {
+            let isHonest = {
                 for (index, value) in zip(sample, values) {
                     let content = self.slots.slots[index].content
                     if let bytes = value.copyBytes(), !bytes.withUnsafeBytes({ content.isIntact($0, firstPage: 0) }) {
@@ -258,8 +267,16 @@ final class StressRun: Sendable {
                 }
                 return true
             }
+            // What the runtime makes on first use is made here: in a child it could wait for a thread that is not there.
+            if !hasRunHere { record(isHonest(), as: counters.pinned) }
+            hasRunHere = true
+            let outcome = inForkedChild(isHonest)
             if held { values[0].endContentAccess() }
-            record(isHonest, as: counters.forks)
+            if outcome == .stuck {
+                counters.stuckForks.add(1, ordering: .relaxed)
+            } else {
+                record(outcome == .right, as: counters.forks)
+            }
             usleep(5000)
         }
     }

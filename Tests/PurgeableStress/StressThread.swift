@@ -38,22 +38,30 @@ struct StressThread {
     func join() { pthread_join(thread, nil) }
 }
 
-/// Runs `body` in a forked child, which has only the calling thread and must take no lock that others may hold.
-/// Answers whether it returned true.
-func forkedChildSucceeds(_ body: () -> Bool) -> Bool {
+/// How a forked child ended.
+enum ForkOutcome { case right, wrong, stuck }
+
+/// Runs `body` in a forked child, which has only the calling thread and must take no lock that others may hold: neither
+/// the values' nor those by which the Swift runtime guards what it makes on first use, so that the process must have run
+/// `body` before.
+func inForkedChild(_ body: () -> Bool) -> ForkOutcome {
     // Swift hides fork(2), for good reasons that do not hold for a test of it.
     typealias Fork = @convention(c) () -> pid_t
     let fork = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
     let child = fork()
     if child == 0 {
-        // Never let a deadlock in the child hang the run.
-        alarm(20)
+        // Never let a deadlock in the child hang the run. The default action, whatever this process has inherited.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        signal(SIGALRM, SIG_DFL)
+        alarm(60)
         _exit(body() ? 0 : 1)
     }
-    guard child > 0 else { return true }
+    guard child > 0 else { return .right }
     var status: CInt = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status == 0
+    return status & 0x7F == SIGALRM ? .stuck : status == 0 ? .right : .wrong
 }
 
 /// Leaves without unwinding threads or freeing a hundred mebibytes piece by piece.

@@ -8,7 +8,8 @@ import PurgeableMemory
 import Synchronization
 
 // Stresses purgeable bytes until the time is over, or as much was seen as --verified and --purged ask for, and prints what
-// it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen.
+// it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen, 3 if a child of
+// fork did not come to an end.
 //
 //     swift run -c release PurgeableStress --seconds 60
 //     Scripts/stress-purgeable.sh
@@ -40,4 +41,6 @@ print(
     run.counters.report,
     "verified \(run.counters.verifiedCount) seconds \((ContinuousClock.now - begun).components.seconds)"
 )
-endProcess(status: run.counters.corrupt.load(ordering: .relaxed) > 0 ? 1 : run.fellShort ? 2 : 0)
+let isCorrupt = run.counters.corrupt.load(ordering: .relaxed) > 0
+let isStuck = run.counters.stuckForks.load(ordering: .relaxed) > 0
+endProcess(status: isCorrupt ? 1 : isStuck ? 3 : run.fellShort ? 2 : 0)

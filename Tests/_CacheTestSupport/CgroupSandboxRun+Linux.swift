@@ -59,10 +59,18 @@ extension CgroupSandbox {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 1, outputPath, O_WRONLY | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errorsPath, O_WRONLY | O_TRUNC, 0o600)
+        // The program gets its signals, whatever the test's thread has blocked.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var pointers = words.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }
         var process: pid_t = 0
-        let error = posix_spawn(&process, "/bin/sh", &actions, nil, &pointers, environ)
+        let error = posix_spawn(&process, "/bin/sh", &actions, &attributes, &pointers, environ)
         guard error == 0 else { throw Failure(description: "posix_spawn: \(String(cString: strerror(error)))") }
 
         let (status, timedOut) = Self.wait(for: process, seconds: seconds)

@@ -208,16 +208,15 @@ import _CacheTestSupport
         #expect(present(in: fill(0..<1, totalCostLimit: .max) { _ in .max }, of: 0..<1) == [0])
     }
 
-    @Test("37 100k inserts with ascending costs take less than a second")
+    @Test("37 100k inserts with ascending costs take linear time")
     func ascendingCosts() {
         let cache = NSCache<NSNumber, Token>()
         let keys = (0..<100_000).map { NSNumber(value: $0) }
         let value = Token()
-        let elapsed = ContinuousClock().measure {
+        // A debug build takes about a second; quadratic insertion takes minutes.
+        failingWhenStuck("inserting 100,000 costs") {
             for (cost, key) in keys.enumerated() { cache.setObject(value, forKey: key, cost: cost) }
         }
-        // Debug builds and busy machines take their time; quadratic insertion takes minutes.
-        #expect(elapsed < .seconds(10))
         #expect(present(in: cache, of: 99_990..<100_000).count == 10)
     }
 

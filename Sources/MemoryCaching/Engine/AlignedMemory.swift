@@ -18,6 +18,9 @@ package enum AlignedMemory {
     /// Where blocks become mappings: glibc's own initial threshold (`M_MMAP_THRESHOLD`, 128 KiB).
     private static let mappedSize = 128 << 10
 
+    /// Whether a block of `byteCount` bytes is a mapping, whose pages are zeros until they are written.
+    static func isMapped(_ byteCount: Int) -> Bool { byteCount >= mappedSize }
+
     /// `byteCount` bytes; contents undefined.
     @usableFromInline
     package static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {

@@ -20,15 +20,16 @@ final class TimerWheel {
     /// Slots of the present millisecond that one call compares: some microseconds.
     private static let mostCompared = 1024
 
-    /// Deadline by slot, in nanoseconds, and the links of the bucket's list; bucket + 1, or 0 where not scheduled.
-    private var deadlines: [Int64] = []
-    /// The moments beyond which no use postpones a deadline, by slot; empty until the first that differs.
-    private var lastDeadlines: [Int64] = []
-    /// Slots whose refresh has been tried without success, one bit each; empty until the first.
-    private var triedRefreshes: [UInt64] = []
-    private var previous: [UInt32] = []
-    private var next: [UInt32] = []
-    private var buckets: [UInt16] = []
+    /// By slot: the deadline in nanoseconds, and the links of the bucket's list; bucket + 1, or 0 where not scheduled.
+    private var deadlines = SlotColumn<Int64>()
+    private var previous = SlotColumn<UInt32>()
+    private var next = SlotColumn<UInt32>()
+    private var buckets = SlotColumn<UInt16>()
+    /// The moments beyond which no use postpones a deadline, by slot; 0 where that is the deadline itself. Without room
+    /// until the first that differs.
+    private var lastDeadlines = SlotColumn<Int64>()
+    /// Slots whose refresh has been tried without success, one bit each; without room until the first.
+    private var triedRefreshes = SlotColumn<UInt64>()
 
     private var heads = [UInt32](repeating: 0, count: levels * 64)
     /// One bit for each bucket with slots.
@@ -41,6 +42,15 @@ final class TimerWheel {
     @usableFromInline
     init() {}
 
+    deinit {
+        deadlines.deallocate()
+        previous.deallocate()
+        next.deallocate()
+        buckets.deallocate()
+        lastDeadlines.deallocate()
+        triedRefreshes.deallocate()
+    }
+
     /// The slot's deadline in nanoseconds; the largest where it has none.
     @usableFromInline
     func deadline(of slot: UInt32) -> Int64 {
@@ -52,8 +62,8 @@ final class TimerWheel {
     func entryDeadline(of slot: UInt32) -> EntryDeadline {
         guard Int(slot) < buckets.count, buckets[Int(slot)] != 0 else { return .never }
         let next = deadlines[Int(slot)]
-        let last = Int(slot) < lastDeadlines.count ? lastDeadlines[Int(slot)] : next
-        var deadline = EntryDeadline(next: next, last: last)
+        let last = Int(slot) < lastDeadlines.count ? lastDeadlines[Int(slot)] : 0
+        var deadline = EntryDeadline(next: next, last: last == 0 ? next : last)
         let word = Int(slot >> 6)
         deadline.isRefreshTried = word < triedRefreshes.count && triedRefreshes[word] & (1 << UInt64(slot & 63)) != 0
         return deadline
@@ -66,7 +76,7 @@ final class TimerWheel {
         if word < triedRefreshes.count {
             triedRefreshes[word] = isTried ? triedRefreshes[word] | bit : triedRefreshes[word] & ~bit
         } else if isTried {
-            triedRefreshes += repeatElement(0, count: max(word + 1, buckets.count >> 6) - triedRefreshes.count)
+            triedRefreshes.grow(to: max(word + 1, buckets.count >> 6))
             triedRefreshes[word] = bit
         }
     }
@@ -84,15 +94,16 @@ final class TimerWheel {
     @usableFromInline
     func schedule(_ slot: UInt32, deadline: EntryDeadline) {
         if Int(slot) >= buckets.count {
-            let missing = max(Int(slot) + 1, 2 * buckets.count) - buckets.count
-            deadlines += repeatElement(.max, count: missing)
-            previous += repeatElement(0, count: missing)
-            next += repeatElement(0, count: missing)
-            buckets += repeatElement(0, count: missing)
+            let count = max(Int(slot) + 1, 2 * buckets.count)
+            deadlines.grow(to: count)
+            previous.grow(to: count)
+            next.grow(to: count)
+            buckets.grow(to: count)
         }
-        if deadline.last != deadline.next || !lastDeadlines.isEmpty {
-            if lastDeadlines.count < buckets.count { lastDeadlines += deadlines[lastDeadlines.count...] }
-            lastDeadlines[Int(slot)] = deadline.last
+        let last = deadline.last == deadline.next ? 0 : deadline.last
+        if last != 0 || lastDeadlines.count > 0 {
+            if Int(slot) >= lastDeadlines.count { lastDeadlines.grow(to: buckets.count) }
+            lastDeadlines[Int(slot)] = last
         }
         deadlines[Int(slot)] = deadline.next
         setRefreshTried(deadline.isRefreshTried, of: slot)

@@ -234,6 +234,7 @@ extension CacheEngine {
         move(from: old, to: newWord)
         // Counters go to the first shard; sums are all that is ever asked for.
         let first = Self.shard(0, of: newWord)
+        first.pointee.lookups = old.pointee.lookups
         first.pointee.counters = old.pointee.counters
         first.pointee.evidence = old.pointee.evidence
         first.pointee.credit = old.pointee.credit

@@ -25,9 +25,9 @@ extension CacheEngine {
     package var statistics: CacheStatistics {
         var result = CacheStatistics()
         forEachShard { shard in
-            let counters = shard.pointee.counters
-            result.hits += counters.hits
-            result.misses += counters.misses
+            let (lookups, counters) = (shard.pointee.lookups, shard.pointee.counters)
+            result.hits += lookups.hits
+            result.misses += lookups.misses
             result.insertions += counters.insertions
             result.refusals += counters.refusals
             result.removalCounts += counters.removals

@@ -163,7 +163,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let shard = lockShard(hash)
         let slot = shard.pointee.storage.find(key, hash)
         if slot == 0 {
-            shard.pointee.counters.misses &+= 1
+            shard.pointee.lookups.misses &+= 1
             // Who misses sets as a rule, and will ask for the ghost.
             shard.pointee.ghosts.prefetch(hash)
             unlock(shard)
@@ -173,7 +173,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow) { return finishLookup(shard, slot, key, hash) }
         if !info.has(EntryInfo.touched) { entry.pointee.meta.info.bits = info.bits | EntryInfo.touched }
-        shard.pointee.counters.hits &+= 1
+        shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return value
@@ -210,7 +210,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow & ~EntryInfo.exact) { return finishLookup(shard, found.slot, key, hash) }
         shard.pointee.noteUse(of: found.slot, info)
-        shard.pointee.counters.hits &+= 1
+        shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return value
@@ -233,16 +233,16 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             let info = entry.pointee.meta.info
             if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
                 shard.pointee.noteUse(of: candidate, info)
-                shard.pointee.counters.hits &+= 1
+                shard.pointee.lookups.hits &+= 1
                 let (found, value) = (entry.pointee.key, entry.pointee.value)
                 unlock(shard)
                 if found == key { return value }
                 shard = lockShard(hash)
-                shard.pointee.counters.hits &-= 1
+                shard.pointee.lookups.hits &-= 1
             }
         }
         if count == 0 {
-            shard.pointee.counters.misses &+= 1
+            shard.pointee.lookups.misses &+= 1
             unlock(shard)
             return nil
         }
@@ -263,7 +263,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             let now = clock.nanoseconds()
             (shard, slot) = locate(key, hash)
             if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
-                shard.pointee.counters.misses &+= 1
+                shard.pointee.lookups.misses &+= 1
                 removeLocked(shard, slot, cause: .expired)
                 return nil
             }
@@ -272,7 +272,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             }
         }
         if slot == 0 {
-            shard.pointee.counters.misses &+= 1
+            shard.pointee.lookups.misses &+= 1
             unlock(shard)
             return nil
         }
@@ -280,7 +280,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let info = entry.pointee.meta.info
         shard.pointee.noteUse(of: slot, info)
         let value = entry.pointee.value
-        shard.pointee.counters.hits &+= 1
+        shard.pointee.lookups.hits &+= 1
         guard info.has(EntryInfo.discardable), evictsDiscarded.load(ordering: .relaxed), let hooks else {
             unlock(shard)
             return value
@@ -290,8 +290,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         guard hooks.isDiscarded(value) else { return value }
         remove(hash, slot, generation, cause: .discarded)
         shard = lockShard(hash)
-        shard.pointee.counters.hits &-= 1
-        shard.pointee.counters.misses &+= 1
+        shard.pointee.lookups.hits &-= 1
+        shard.pointee.lookups.misses &+= 1
         unlock(shard)
         return nil
     }

@@ -25,22 +25,24 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var table: UnsafeMutablePointer<UInt32>
     @usableFromInline var tableMask: UInt
     @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
-    /// Hash (low half) and generation (high half) by slot, where the key's type or the values' content needs them.
-    @usableFromInline var identities: UnsafeMutablePointer<UInt64>?
-    /// Cost by slot; none before the first entry that costs anything.
-    @usableFromInline var costs: UnsafeMutablePointer<Int>?
     /// Entries held.
     @usableFromInline var count = 0
-    @usableFromInline var seed: UInt64
-    /// Slots there is memory for, slot 0 among them, and the first one never used.
-    @usableFromInline var capacity: Int
+    /// The first slot never used, and the first of those that are vacant again.
     @usableFromInline var highWater: UInt32 = 1
     @usableFromInline var firstVacant: UInt32 = 0
     /// The generation of the newest entry.
     @usableFromInline var generation: UInt32 = 0
-    /// The smaller table whose words are moving to the present one, and how many of its places are known to be empty.
+    /// The smaller table whose words are moving to the present one; see ``growTable()``.
     @usableFromInline var oldTable: UnsafeMutablePointer<UInt32>?
+    /// Hash (low half) and generation (high half) by slot, where the key's type or the values' content needs them.
+    @usableFromInline var identities: UnsafeMutablePointer<UInt64>?
+    /// Cost by slot; none before the first entry that costs anything.
+    @usableFromInline var costs: UnsafeMutablePointer<Int>?
+    @usableFromInline var seed: UInt64
+    /// Slots there is memory for, slot 0 among them.
+    @usableFromInline var capacity: Int
     @usableFromInline var oldMask: UInt = 0
+    /// Places of the old table that are known to be empty.
     @usableFromInline var movedPlaces: UInt = 0
 
     @inlinable @inline(__always) static var tagMask: UInt32 { 0xFF00_0000 }

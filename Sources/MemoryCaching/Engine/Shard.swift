@@ -11,39 +11,43 @@ public import Synchronization
 /// Lies in raw memory, in a block with its siblings, behind the word of its lock; every member is read and written under
 /// the lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after unlocking.
 ///
-/// The members that a hit touches come first.
 @usableFromInline
 struct Shard<Key: Hashable, Value>: ~Copyable {
+    // In cache lines of 64 bytes, the first of which begins with the lock, 32 bytes before: a hit touches the first two,
+    // an eviction with its insertion writes the first six. Lines that another processor wrote last are what a second
+    // thread costs.
+
     /// The cache has split: the entries are elsewhere.
     @usableFromInline var isRetired = false
-    @usableFromInline var counters = ShardCounters()
+    @usableFromInline var lookups = LookupCounters()
     @usableFromInline var storage: EntryStorage<Key, Value>
 
-    // Room.
-    @usableFromInline let room: UnsafeMutablePointer<Room>
-    /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock``.
+    /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
     @usableFromInline var stock = 0
-
-    // The policy.
-    @usableFromInline let ledger: UnsafeMutablePointer<PolicyLedger>
-    /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
-    /// the only shard. Others read them without this shard's lock, so they are hints.
-    @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
-    @usableFromInline var order = EvictionOrder()
     /// L as this shard knows it: raised by its own victims at once, and by those of other shards whenever it hands in
     /// its evidence. So a victim writes nothing that another shard reads.
     @usableFromInline var inflation: Double
-    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
-    @usableFromInline var base: Double
-    @usableFromInline var ghosts = GhostTable()
-    @usableFromInline let homeHint: HomeHint
-    @usableFromInline var evidence = PolicyEvidence()
-    @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     /// Victims taken from here on behalf of newcomers; each sixteenth looks at the other shards.
     @usableFromInline var victims: UInt32 = 0
     /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteUse(of:_:)``.
     @usableFromInline var epoch: UInt32 = 0
     @usableFromInline var movesInEpoch = 0
+
+    @usableFromInline var evidence = PolicyEvidence()
+    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
+    @usableFromInline var base: Double
+
+    @usableFromInline var ghosts = GhostTable()
+    @usableFromInline var counters = ShardCounters()
+
+    @usableFromInline let room: UnsafeMutablePointer<Room>
+    @usableFromInline var order = EvictionOrder()
+    @usableFromInline let ledger: UnsafeMutablePointer<PolicyLedger>
+    /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
+    /// the only shard. Others read them without this shard's lock, so they are hints.
+    @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
+    @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
+    @usableFromInline let homeHint: HomeHint
 
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?

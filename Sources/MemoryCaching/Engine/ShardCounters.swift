@@ -4,11 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// What has happened in one shard. Sums over the shards are all that is ever asked for.
+/// Lookups in one shard: what a hit counts.
 @usableFromInline
-struct ShardCounters {
+struct LookupCounters {
     @usableFromInline var hits = 0
     @usableFromInline var misses = 0
+
+    @inlinable
+    init() {}
+}
+
+/// What else has happened in one shard. Sums over the shards are all that is ever asked for.
+@usableFromInline
+struct ShardCounters {
     @usableFromInline var insertions = 0
     @usableFromInline var refusals = 0
     @usableFromInline var removals = RemovalCounts()

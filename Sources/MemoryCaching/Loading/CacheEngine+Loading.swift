@@ -13,7 +13,7 @@ extension CacheEngine {
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
         guard slot != 0 else {
-            shard.pointee.counters.misses &+= 1
+            shard.pointee.lookups.misses &+= 1
             unlock(shard)
             return nil
         }
@@ -29,7 +29,7 @@ extension CacheEngine {
         if idleLifetime != .max {
             shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
         }
-        shard.pointee.counters.hits &+= 1
+        shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
         return (value, deadline, now)

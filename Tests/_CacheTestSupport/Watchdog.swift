@@ -87,7 +87,7 @@ private func printStacks() -> Bool {
     let (setTracer, any): (CInt, CUnsignedLong) = (0x5961_6D61, .max)
     _ = unsafeBitCast(dlsym(nil, "prctl"), to: Control.self)(setTracer, any, 0, 0, 0)
 
-    let words = ["gdb", "-p", "\(getpid())", "-batch", "-nx", "-ex", "thread apply all bt"]
+    let words = ["gdb", "-iex", "set complaints 0", "-p", "\(getpid())", "-batch", "-nx", "-ex", "thread apply all bt"]
     var arguments = words.map { strdup($0) } + [nil]
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -62,6 +62,9 @@ import Testing
         life.word += Life.amount(items: 131_072, bytes: 1 << 20)
         #expect(life.generation == .max && life.items == 131_072 && life.bytes == 1 << 20)
         #expect(life.next == Life(generation: 1, items: 0, bytes: 0))
+        life.word |= Life.sealedBit
+        #expect(life.isSealed && life.generation == .max && life.items == 131_072 && life.bytes == 1 << 20)
+        #expect(!life.next.isSealed)
         #expect(ItemLayout.tag(generation: 1, hash48: 0) != 0)
     }
 }

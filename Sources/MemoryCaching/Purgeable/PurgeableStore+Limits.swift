@@ -42,6 +42,9 @@ extension PurgeableStore {
     /// shard the order of slots is the order of insertion.
     func evictOne(sparing hash: IndexHash?, _ cause: RemovalCause) -> Int? {
         let mask = shardMask.load(ordering: .acquiring)
+        // In the gate until all is settled: a location outside of it may be that of a later item.
+        let pass = log.gate.enter(0)
+        var freed: Int?
         // A round to find every shard empty, or everything referenced; a second that finds the marks cleared.
         for _ in 0..<2 * (mask + 1) {
             let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
@@ -51,9 +54,13 @@ extension PurgeableStore {
             }
             let hadLive = departures.locations.contains { $0.isLarge || !log.isStale($0) }
             let bytes = settle(&departures, cause)
-            if hadLive { return bytes }
+            if hadLive {
+                freed = bytes
+                break
+            }
         }
-        return nil
+        log.gate.leave(pass)
+        return freed
     }
 
     private func advanceHand(

@@ -348,6 +348,7 @@ final class PurgeableStore: @unchecked Sendable {
     }
 
     func removeAll() {
+        let pass = log.gate.enter(0)
         for shard in 0..<Self.shardCount {
             var departures = Departures()
             shards[shard].lock.withLock { _ in
@@ -364,5 +365,6 @@ final class PurgeableStore: @unchecked Sendable {
             settle(&departures, .removed)
         }
         log.sealActive()
+        log.gate.leave(pass)
     }
 }

@@ -13,15 +13,13 @@ internal import Synchronization
 ///                                                          (volatile, or ordinary where MADV_FREE is refused)
 /// ```
 ///
-/// `life` joins the generation with what is alive in one word, so that emptying a segment is one exchange: it makes
-/// every index entry into the segment stale and says exactly how much that lost, once.
+/// `life` joins the generation with what is alive, and with whether the segment is sealed, in one word. So one exchange
+/// retires a segment: it makes every index entry into the segment stale and says exactly how much that lost, once. An
+/// active segment cannot be retired by mistake, because the exchange would fail.
 struct Segment: ~Copyable {
-    enum State: UInt8, AtomicRepresentable { case free, active, sealed, resting }
-
     /// The segment's pages; set when the segment is mapped, before it is published, and never again.
     let base: UnsafeMutableRawPointer
     let life: Atomic<UInt64>
-    let state = Atomic<State>(.free)
     /// Whether the kernel may take the pages: false while active and where sealing was refused.
     let isVolatile = Atomic<Bool>(false)
     /// Writers inside; ``closedBit`` once no further writer is let in. Whoever leaves or closes last seals.
@@ -66,22 +64,29 @@ struct Segment: ~Copyable {
     }
 }
 
-/// The generation of a segment and what is alive in it, in one word: `generation16 | items20 | bytes28`.
+/// The generation of a segment, whether it is sealed, and what is alive in it: `generation16 | sealed1 | items19 | bytes28`.
+///
+/// A segment of 1 MiB has room for 65,536 items of no bytes.
 package struct Life: Equatable, Sendable {
     package var word: UInt64
+
+    static let sealedBit: UInt64 = 1 << 47
 
     @inline(__always)
     package init(word: UInt64) { self.word = word }
 
     @inline(__always)
     package init(generation: UInt16, items: Int, bytes: Int) {
-        word = UInt64(generation) << 48 | UInt64(items) << 28 | UInt64(bytes)
+        word = UInt64(generation) << 48 | Self.amount(items: items, bytes: bytes)
     }
 
     @inline(__always)
     package var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 48) }
+    /// Set by the seal, and cleared when the segment is retired.
     @inline(__always)
-    package var items: Int { Int(truncatingIfNeeded: word >> 28 & 0xF_FFFF) }
+    package var isSealed: Bool { word & Self.sealedBit != 0 }
+    @inline(__always)
+    package var items: Int { Int(truncatingIfNeeded: word >> 28 & 0x7_FFFF) }
     @inline(__always)
     package var bytes: Int { Int(truncatingIfNeeded: word & 0xFFF_FFFF) }
 
@@ -89,6 +94,6 @@ package struct Life: Equatable, Sendable {
     @inline(__always)
     package static func amount(items: Int, bytes: Int) -> UInt64 { UInt64(items) << 28 | UInt64(bytes) }
 
-    /// An empty life of the next generation, which is never 0.
+    /// An empty life of the next generation, which is never 0 and is not sealed.
     package var next: Life { Life(generation: generation == .max ? 1 : generation + 1, items: 0, bytes: 0) }
 }

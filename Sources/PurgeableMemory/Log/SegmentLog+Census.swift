@@ -50,7 +50,7 @@ extension SegmentLog {
     private func count(_ number: Int, stream: Int, _ residency: UnsafeMutablePointer<UInt8>, _ census: inout Census) {
         let segment = table[number]
         let life = Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent))
-        guard segment.pointee.state.load(ordering: .sequentiallyConsistent) == .sealed else { return }
+        guard life.isSealed else { return }
         let isVolatile = segment.pointee.isVolatile.load(ordering: .relaxed)
         if isVolatile, arena.system.residency(segment.pointee.base, Segment.byteCount, residency) == 0 {
             // A segment retired meanwhile shows no pages: the generation tells that apart from a loss.

@@ -123,7 +123,6 @@ package final class SegmentLog: @unchecked Sendable {
             }
             guard let number = takeFree(&state) else { return nil }
             table[number].pointee.stream = stream
-            table[number].pointee.state.store(.active, ordering: .relaxed)
             state.active[stream] = number
             state.cursor[stream] = ItemLayout.end(start: 0, byteCount: byteCount)
             book(ordinary: Segment.byteCount)
@@ -196,11 +195,25 @@ package final class SegmentLog: @unchecked Sendable {
         if accepted {
             book(volatile: Segment.byteCount, ordinary: -Segment.byteCount)
         }
-        segment.pointee.state.store(.sealed, ordering: .sequentiallyConsistent)
         sealCount.wrappingAdd(1, ordering: .relaxed)
+        // It stands in the queue before anybody can retire it, who looks for it there.
         state.withLock { $0.sealed[segment.pointee.stream].append(number) }
-        // The last item may have been forgotten while the segment was active.
-        if Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent)).items == 0 { _ = retire(number) }
+        var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
+        while true {
+            let life = Life(word: word)
+            // All items may have been released while the segment was active.
+            let isEmpty = life.items == 0
+            let (done, now) = segment.pointee.life.weakCompareExchange(
+                expected: word,
+                desired: isEmpty ? life.next.word : word | Life.sealedBit,
+                ordering: .sequentiallyConsistent
+            )
+            if done {
+                if isEmpty { discardRetired(number) }
+                return
+            }
+            word = now
+        }
     }
 
     private func takeFree(_ state: inout State) -> Int? {
@@ -230,7 +243,6 @@ package final class SegmentLog: @unchecked Sendable {
         // Two turns free what was retired before the first of them.
         for _ in 0..<2 where !(state.resting.isEmpty && state.rested.isEmpty) {
             guard gate.turn() else { return }
-            for number in state.rested { table[number].pointee.state.store(.free, ordering: .relaxed) }
             state.free += state.rested
             state.rested = state.resting
             state.resting = []
@@ -239,48 +251,67 @@ package final class SegmentLog: @unchecked Sendable {
 
     // MARK: Letting go
 
-    /// Says that nobody wants the item at `location` any more. False if its segment has been retired meanwhile, which
-    /// has accounted for it already; then the caller must not do so again.
-    package func forget(_ location: LogLocation) -> Bool {
+    /// What ``release(_:)`` did.
+    package enum Release: Sendable {
+        /// The item is no longer counted.
+        case counted
+        /// The same, and it was the last of a sealed segment, which is retired: ``discardRetired(_:)`` is to be called.
+        case last
+        /// The segment has been retired meanwhile, which has accounted for the item: the caller must not do so again.
+        case stale
+    }
+
+    /// Says that nobody wants the item at `location` any more. The caller is inside ``gate`` since before it took the
+    /// location out of its index. No system call and no lock: callers may hold theirs.
+    package func release(_ location: LogLocation) -> Release {
         let segment = table[location.segment]
-        var life = segment.pointee.life.load(ordering: .sequentiallyConsistent)
+        var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
         while true {
-            guard Life(word: life).generation & 0x3FF == location.generation else { return false }
+            let life = Life(word: word)
+            guard life.generation & 0x3FF == location.generation else { return .stale }
+            // Whether others are alive, whether the segment is sealed, and the retirement are one decision: between
+            // two, writers could fill the segment and have it sealed.
+            let isLast = life.isSealed && life.items == 1
             let (done, now) = segment.pointee.life.weakCompareExchange(
-                expected: life,
-                desired: life - Life.amount(items: 1, bytes: location.byteCount),
+                expected: word,
+                desired: isLast ? life.next.word : word - Life.amount(items: 1, bytes: location.byteCount),
                 ordering: .sequentiallyConsistent
             )
-            if done { break }
-            life = now
+            if done { return isLast ? .last : .counted }
+            word = now
         }
-        let left = Life(word: life).items - 1
-        if left == 0, segment.pointee.state.load(ordering: .sequentiallyConsistent) == .sealed {
-            _ = retire(location.segment)
-        }
-        return true
+    }
+
+    /// ``release(_:)``, and whatever follows from it. False if the segment has been retired meanwhile.
+    package func forget(_ location: LogLocation) -> Bool {
+        let release = release(location)
+        if release == .last { discardRetired(location.segment) }
+        return release != .stale
     }
 
     /// Empties a sealed segment and answers what was alive in it; nil if it is not sealed. Every location in it is
     /// stale from here on, and its memory is free.
     package func retire(_ number: Int) -> Life? {
         let segment = table[number]
-        let (won, _) = segment.pointee.state.compareExchange(
-            expected: .sealed,
-            desired: .resting,
-            ordering: .sequentiallyConsistent
-        )
-        guard won else { return nil }
-        var life = segment.pointee.life.load(ordering: .sequentiallyConsistent)
-        while true {
+        var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
+        while Life(word: word).isSealed {
             let (done, now) = segment.pointee.life.weakCompareExchange(
-                expected: life,
-                desired: Life(word: life).next.word,
+                expected: word,
+                desired: Life(word: word).next.word,
                 ordering: .sequentiallyConsistent
             )
-            if done { break }
-            life = now
+            if done {
+                discardRetired(number)
+                return Life(word: word)
+            }
+            word = now
         }
+        return nil
+    }
+
+    /// Gives the pages of a retired segment back. Called once, by the thread whose exchange retired it.
+    package func discardRetired(_ number: Int) {
+        let segment = table[number]
         let wasVolatile = segment.pointee.isVolatile.exchange(false, ordering: .relaxed)
         if wasVolatile { book(volatile: -Segment.byteCount) } else { book(ordinary: -Segment.byteCount) }
         arena.discard(segment.pointee.base, byteCount: Segment.byteCount)
@@ -288,6 +319,5 @@ package final class SegmentLog: @unchecked Sendable {
             state.sealed[segment.pointee.stream].retired(number)
             state.resting.append(number)
         }
-        return Life(word: life)
     }
 }

@@ -11,6 +11,7 @@ import Testing
 import _CacheTestSupport
 
 @testable import MemoryCaching
+@testable import PurgeableMemory
 
 /// A value that has just been set is there, and the counts end at 0, while segments fill, are sealed and are retired.
 ///
@@ -27,6 +28,9 @@ import _CacheTestSupport
     }
 
     /// One thread has the only item of a segment while the other fills the segment and has it sealed.
+    ///
+    /// The other yields where it holds nothing and where it has filled more than a segment, so that on one core too the
+    /// first is interrupted in the midst of its removal.
     @Test func oneItemAloneWhileOthersFillItsSegment() {
         let cache = PurgeableCache<Int>()
         let lost = Atomic<Int>(0)
@@ -36,18 +40,42 @@ import _CacheTestSupport
             let value = [UInt8](repeating: 7, count: thread == 0 ? 4 : 15_000)
             let keys = thread == 0 ? -1..<0 : 0..<70
             repeat {
-                for _ in 0..<(thread == 0 ? 70 : 1) {
-                    for key in keys {
-                        cache.setBytes(value, forKey: key)
-                        if cache.bytes(forKey: key) != value { lost.wrappingAdd(1, ordering: .relaxed) }
-                    }
-                    for key in keys where !cache.removeBytes(forKey: key) {
-                        lost.wrappingAdd(1, ordering: .relaxed)
-                    }
-                }
+                for key in keys { cache.setBytes(value, forKey: key) }
+                if thread == 1 { sched_yield() }
+                for key in keys where cache.bytes(forKey: key) != value { lost.wrappingAdd(1, ordering: .relaxed) }
+                for key in keys where !cache.removeBytes(forKey: key) { lost.wrappingAdd(1, ordering: .relaxed) }
+                if thread == 1 { sched_yield() }
             } while ContinuousClock.now < end
         }
         Self.expectEmptied(cache, lost: lost)
+    }
+
+    /// The same in the log alone, where a thread is as often as not in the midst of a removal: an item that nobody has
+    /// released is still counted when it is.
+    @Test func noSegmentIsRetiredWhileItHasItems() {
+        let log = SegmentLog()
+        let lost = Atomic<Int>(0)
+        let end = ContinuousClock.now + .seconds(Self.seconds)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            let count = thread == 0 ? 18 : 1
+            repeat {
+                for _ in 0..<(thread == 0 ? 1 : 64) {
+                    let pass = log.gate.enter(thread)
+                    let locations = (0..<count).map { _ in
+                        let reservation = log.reserve(byteCount: thread == 0 ? 60_000 : 4, stream: 0)!
+                        log.close(reservation)
+                        return reservation.location
+                    }
+                    if thread == 0 { sched_yield() }
+                    for location in locations where !log.forget(location) { lost.wrappingAdd(1, ordering: .relaxed) }
+                    log.gate.leave(pass)
+                    if thread == 0 { sched_yield() }
+                }
+            } while ContinuousClock.now < end
+        }
+        #expect(lost.load(ordering: .relaxed) == 0, "segments were retired with items in them")
+        log.sealActive()
+        #expect(log.takeCensus().segments.isEmpty)
     }
 
     /// Sets, reads and removals of values of all sizes.

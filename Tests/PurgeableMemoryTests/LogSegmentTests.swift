@@ -127,7 +127,8 @@ import Testing
         }
         #expect(log.needsSweep)
         #expect(segments.count >= 4)
-        log.sweepFinished(log.sweepStarts())
+        log.sweepStarts()
+        log.sweepFinished()
         #expect(!log.needsSweep)
     }
 

@@ -76,19 +76,19 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
 
     /// Values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
     public var countLimit: Int {
-        get { store.countLimitValue.load(ordering: .relaxed) }
+        get { store.room.count.limit }
         set {
-            store.countLimitValue.store(max(0, newValue), ordering: .relaxed)
-            store.enforceLimits(sparing: nil)
+            store.room.count.limit = newValue
+            store.enforceLimits()
         }
     }
 
     /// Bytes of values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
     public var totalCostLimit: Int {
-        get { store.costLimitValue.load(ordering: .relaxed) }
+        get { store.room.bytes.limit }
         set {
-            store.costLimitValue.store(max(0, newValue), ordering: .relaxed)
-            store.enforceLimits(sparing: nil)
+            store.room.bytes.limit = newValue
+            store.enforceLimits()
         }
     }
 
@@ -174,14 +174,14 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Complexity: O(pages), 60 µs for 256 MiB; O(*n*) where the kernel has taken some since the last census.
     public var count: Int {
-        store.maintain()
-        return max(0, store.liveCount.load(ordering: .relaxed))
+        store.maintain(.question)
+        return store.room.count.held
     }
 
     /// Bytes of values held, like ``count``.
     public var totalCost: Int {
-        store.maintain()
-        return max(0, store.liveBytes.load(ordering: .relaxed))
+        store.maintain(.question)
+        return store.room.bytes.held
     }
 
     /// Evicts values until `count` are left, those first that were not read lately.

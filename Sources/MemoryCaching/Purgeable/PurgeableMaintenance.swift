@@ -10,7 +10,11 @@ internal import Synchronization
 struct PurgeableMaintenance: ~Copyable {
     /// Set while a thread looks after the cache; others then leave it to that one. A flag and not a lock, because
     /// keys of entries that go are destroyed meanwhile, and their deinitialisers may use the cache.
-    let isRunning = Atomic<Bool>(false)
+    private let isRunning = Atomic<Bool>(false)
+    /// Whether something is to be gone on with: ``PurgeableChores/isAny``, for those who may not look there.
+    let hasChores = Atomic<Bool>(false)
+    /// Set by a removal of everything: what was known of the pages is void.
+    let wasEmptied = Atomic<Bool>(false)
     /// Bytes inserted so far: segments sealed and large values.
     let insertedAtCensus = Atomic<Int>(0)
     /// Bytes to be inserted until the next census.
@@ -29,6 +33,16 @@ struct PurgeableMaintenance: ~Copyable {
     static let nanosecondsBetweenRequests = 20_000_000
     /// The clock is looked at every so many operations of a shard.
     static let operationsBetween = 4096
+
+    /// Segments about which the kernel is asked in one census, by turns, where nobody waits for the answer: 0.2 ms.
+    static let segmentsPerCensus = 256
+
+    /// Runs `body` unless another thread is at it; nil then.
+    func alone<R>(_ body: () -> R) -> R? {
+        guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+        defer { isRunning.store(false, ordering: .releasing) }
+        return body()
+    }
 
     static func now() -> Int {
         let elapsed = ContinuousClock.now - ContinuousClock.Instant.zero

@@ -8,13 +8,23 @@ internal import CMemoryShims
 internal import PurgeableMemory
 internal import Synchronization
 
-/// One shard: a lock and what it guards.
+/// One shard: what its lock guards, and the lock.
 struct PurgeableShard: ~Copyable {
-    /// Guarded by ``lock``. Stands first, because ThreadSanitizer books a change of it under the shard's own address,
+    /// Guarded by the lock. Stands first, because ThreadSanitizer books a change of it under the shard's own address,
     /// where a lock word would seem to be changed by whoever holds it.
     var state = State()
     let hint = TableHint()
-    let lock = Mutex<Void>(())
+    /// The lock's words, at the end. Touched by the lock alone.
+    private let words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    /// The lock of the shard at `address`. A ``ShardLock`` stands in front of an address: that of the next shard.
+    ///
+    /// Not a `Mutex`, which hands its priority on: with more threads than cores every hand-over waits for the kernel,
+    /// and eight threads on two cores got a twentieth of what one got.
+    @inline(__always)
+    static func lock(_ address: UnsafeMutablePointer<PurgeableShard>) -> ShardLock {
+        ShardLock(guarding: UnsafeMutableRawPointer(address + 1))
+    }
 
     struct State: ~Copyable {
         var index = PurgeableIndex()
@@ -54,6 +64,11 @@ struct PurgeableShard: ~Copyable {
         func holds(_ location: LogLocation, in slot: Int) -> Bool {
             slot < index.slotCount
                 && index[slot].pointee.location & ~LogLocation.referencedBit == location.unreferenced.word
+        }
+
+        /// The bytes of an entry's value.
+        func byteCount(_ location: LogLocation) -> Int {
+            location.isLarge ? large[location.largePlace]?.value.byteCount ?? 0 : location.byteCount
         }
 
         /// Takes over another state's counters.
@@ -98,11 +113,13 @@ extension LogLocation {
     var largePlace: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
 }
 
-/// What has left the index under a lock and is to be accounted for, and destroyed, after unlocking.
+/// What has left the index under a lock and is to be let go of after unlocking.
 struct Departures {
-    var locations: [LogLocation] = []
+    /// Values that were still counted, and their bytes: those that were not went with their segment.
+    var count = 0
+    var bytes = 0
     var large: [LargeValue] = []
     var keys: [Any] = []
-
-    var isEmpty: Bool { locations.isEmpty && large.isEmpty }
+    /// Segments that have been retired because the last of their items went.
+    var retired: [Int] = []
 }

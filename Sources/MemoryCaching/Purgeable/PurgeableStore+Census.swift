@@ -14,58 +14,79 @@ extension PurgeableStore {
         log.sealedSegments * SegmentLog.segmentBytes + largeInserted.load(ordering: .relaxed)
     }
 
-    /// Looks after the cache if enough has been inserted since the last time. A load and a comparison otherwise.
-    @inline(__always)
-    func maintainIfDue() {
-        let since = insertedBytes &- maintenance.insertedAtCensus.load(ordering: .relaxed)
-        if since >= maintenance.interval.load(ordering: .relaxed) { maintain(cleaning: true) }
+    /// Why the cache looks after itself.
+    enum Occasion {
+        /// Enough has been inserted: segments may be cleaned, which evicts.
+        case insertion
+        /// Time has passed.
+        case time
+        /// Somebody asks what is held, and waits for a full answer.
+        case question
     }
 
-    /// Looks after the cache if a second has passed; called every few thousand lookups.
+    /// Looks after the cache if enough has been inserted since the last time, or goes on with what was begun; called
+    /// once every ``SegmentLog/stepBytes``, and after large values.
+    func maintainAfterStep() {
+        let since = insertedBytes &- maintenance.insertedAtCensus.load(ordering: .relaxed)
+        if since >= maintenance.interval.load(ordering: .relaxed) {
+            maintain(.insertion)
+        } else if maintenance.hasChores.load(ordering: .relaxed) {
+            maintenance.alone { doChores() }
+        }
+    }
+
+    /// Goes on with what was begun, and looks after the cache if a second has passed; called every few thousand lookups.
     func maintainIfSecondPassed() {
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
-        if elapsed >= PurgeableMaintenance.nanosecondsBetween { maintain() }
+        if elapsed >= PurgeableMaintenance.nanosecondsBetween {
+            maintain(.time)
+        } else if maintenance.hasChores.load(ordering: .relaxed) {
+            maintenance.alone { doChores() }
+        }
     }
 
-    /// Takes a census of the pages and acts on it: entries of lost items go, segments are cleaned as the policy says.
-    /// Does nothing if another thread is at it.
+    /// Takes a census of the pages and sees to it that what follows is done: entries of lost items go, segments are
+    /// cleaned as the policy says. Does nothing if another thread is at it.
     ///
-    /// No lock of a shard is held across a system call or for more than a thousand entries.
-    ///
-    /// - Parameter cleaning: whether segments may be cleaned, which evicts; a look at the count does not.
-    func maintain(cleaning: Bool = false) {
-        guard !maintenance.isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        defer { maintenance.isRunning.store(false, ordering: .releasing) }
+    /// No lock of a shard is held across a system call or for more than a thousand entries. Except for a question,
+    /// the work is left to be done bit by bit (``PurgeableChores``).
+    func maintain(_ occasion: Occasion) {
+        maintenance.alone {
+            takeCensus(occasion)
+            lookAfterLargeValues(ordinaryBudget: ordinaryBudget())
+        }
+    }
+
+    private func takeCensus(_ occasion: Occasion) {
+        if maintenance.wasEmptied.exchange(false, ordering: .relaxed) { chores.policy.reset() }
         let inserted = insertedBytes
         let since = inserted - maintenance.insertedAtCensus.load(ordering: .relaxed)
-        if cleaning { maintenance.insertedAtCensus.store(inserted, ordering: .relaxed) }
         maintenance.lastCensus.store(PurgeableMaintenance.now(), ordering: .relaxed)
-        let census = log.takeCensus()
+        let most = occasion == .question ? Int.max : PurgeableMaintenance.segmentsPerCensus
+        let census = log.takeCensus(asking: most)
         residentBytes.store(census.volatileBytes, ordering: .relaxed)
         let interval = max(
             PurgeableMaintenance.leastInterval,
             (census.volatileBytes + largeBytes.load(ordering: .relaxed)) / PurgeableMaintenance.intervalShare
         )
         maintenance.interval.store(interval, ordering: .relaxed)
-        let budget = ordinaryBudget()
-        var decision = SegmentPolicy.Decision()
-        lostBytes += census.newlyLost * ItemLayout.pageBytes
-        if cleaning {
-            decision = policy.decide(
+        chores.lostBytes += census.newlyLost * ItemLayout.pageBytes
+        if occasion == .insertion {
+            maintenance.insertedAtCensus.store(inserted, ordering: .relaxed)
+            let decision = chores.policy.decide(
                 census.segments.map(SegmentPolicy.Candidate.init),
-                lostBytes: lostBytes,
+                lostBytes: chores.lostBytes,
                 insertedBytes: since,
-                ordinaryBudget: budget
+                ordinaryBudget: ordinaryBudget()
             )
-            lostBytes = 0
+            chores.lostBytes = 0
+            for number in decision.drop { empty(number, .memoryPressure) }
+            chores.clean(decision, of: census)
         }
-        for number in decision.drop { empty(number, .memoryPressure) }
-        if policy.capacity != nil { rememberGhosts() }
-        if !decision.isEmpty || log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep {
-            sweep(promoting: decision.promote, compacting: decision.compact)
-            shrink()
-        }
-        lookAfterLargeValues(ordinaryBudget: budget)
+        if chores.policy.capacity != nil { rememberGhosts() }
+        if log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep { chores.sweepIsDue = true }
+        if occasion == .question { sweepAll() }
+        maintenance.hasChores.store(chores.isAny, ordering: .relaxed)
     }
 
     /// Bytes of values that the kernel cannot take which may stay: an eighth of what the process may use. Asked for
@@ -85,26 +106,23 @@ extension PurgeableStore {
     func empty(_ segment: Int, _ cause: RemovalCause) -> Int {
         guard let life = log.retire(segment) else { return 0 }
         staleCount.wrappingAdd(life.items, ordering: .relaxed)
-        account(count: -life.items, bytes: -life.bytes)
+        room.give(backCount: life.items, bytes: life.bytes)
         counters.removed(life.items, cause)
         return life.bytes
     }
 
     var statistics: CacheStatistics {
-        maintain()
+        maintain(.question)
         var statistics = CacheStatistics()
         for shard in 0..<Self.shardCount {
-            let (hits, misses, insertions) = shards[shard].lock.withLock { _ in
-                let state = shards + shard
-                return (state.pointee.state.hits, state.pointee.state.misses, state.pointee.state.insertions)
-            }
+            let (hits, misses, insertions) = locked(shard: shard) { ($0.hits, $0.misses, $0.insertions) }
             statistics.hits += hits
             statistics.misses += misses
             statistics.insertions += insertions
         }
         counters.write(to: &statistics)
-        statistics.count = max(0, liveCount.load(ordering: .relaxed))
-        statistics.totalCost = max(0, liveBytes.load(ordering: .relaxed))
+        statistics.count = room.count.held
+        statistics.totalCost = room.bytes.held
         statistics.volatileBytes = residentBytes.load(ordering: .relaxed) + largeBytes.load(ordering: .relaxed)
         return statistics
     }

@@ -12,7 +12,7 @@ extension PurgeableStore {
     /// Deals the entries of the one shard out to all. Once in a cache's life; nobody else can be in the other shards
     /// yet.
     func split() {
-        shards[0].lock.withLock { _ in
+        locked(shard: 0) { _ in
             guard shardMask.load(ordering: .relaxed) == 0 else { return }
             let mask = Self.shardCount - 1
             deal(0) { $0.shard(mask: mask) }
@@ -22,17 +22,18 @@ extension PurgeableStore {
     }
 
     /// Gives memory of shards back that hold a quarter of what they once did, or less.
-    ///
-    /// A shard is locked for as long as it takes to rebuild: some 10 ns an entry.
     func shrink() {
-        for shard in 0..<Self.shardCount {
-            shards[shard].lock.withLock { _ in
-                let index = shards[shard].state.index.count
-                guard shards[shard].state.index.slotCount > max(1024, 4 * index) else { return }
-                deal(shard) { _ in shard }
-                shards[shard].state.ghosts = nil
-                shards[shard].state.hand = 0
-            }
+        for shard in 0..<Self.shardCount { shrink(shard) }
+    }
+
+    /// Gives memory of one shard back. It is locked for as long as it takes to rebuild: some 10 ns an entry.
+    func shrink(_ shard: Int) {
+        locked(shard: shard) { _ in
+            let count = shards[shard].state.index.count
+            guard shards[shard].state.index.slotCount > max(1024, 4 * count) else { return }
+            deal(shard) { _ in shard }
+            shards[shard].state.ghosts = nil
+            shards[shard].state.hand = 0
         }
     }
 

@@ -8,27 +8,54 @@ internal import PurgeableMemory
 internal import Synchronization
 
 extension PurgeableStore {
-    /// Drops the entries of large values that the kernel has taken, and the oldest of those that it cannot take where
-    /// they are more than may stay.
+    /// Large values that are asked about in one turn: a system call each, 0.9 µs.
+    static let largeValuesPerTurn = 64
+
+    /// Drops the entries of some large values that the kernel has taken, by turns; and the oldest of those that it
+    /// cannot take, where they are more than may stay.
     ///
-    /// One system call a value, with no lock held.
+    /// No lock is held across a system call. Where the kernel refuses to take pages all large values are looked at.
     func lookAfterLargeValues(ordinaryBudget: Int) {
         guard largeBytes.load(ordering: .relaxed) > 0 else { return }
-        var ordinary: [(shard: Int, large: LargeSlot)] = []
-        for shard in 0..<Self.shardCount {
-            let values = shards[shard].lock.withLock { _ in shards[shard].state.large }
-            for case let large? in values {
-                if large.value.isDiscarded {
-                    drop(large, shard, .discarded)
-                } else if large.value.isOrdinary {
-                    ordinary.append((shard, large))
-                }
+        var hasOrdinary = largeOrdinary.load(ordering: .relaxed) > 0
+        for (shard, large) in nextLargeValues() {
+            if large.value.isDiscarded {
+                drop(large, shard, .discarded)
+            } else if large.value.isOrdinary {
+                hasOrdinary = true
             }
         }
+        if hasOrdinary { keepOrdinary(within: ordinaryBudget) }
+    }
+
+    /// The large values whose turn it is.
+    private func nextLargeValues() -> [(shard: Int, large: LargeSlot)] {
+        var next: [(shard: Int, large: LargeSlot)] = []
+        // Once round at most, the rest of the first shard included.
+        for _ in 0...Self.shardCount where next.count < Self.largeValuesPerTurn {
+            let shard = chores.largeShard
+            locked(shard: shard) { state in
+                while chores.largePlace < state.large.count, next.count < Self.largeValuesPerTurn {
+                    if let large = state.large[chores.largePlace] { next.append((shard, large)) }
+                    chores.largePlace += 1
+                }
+                guard chores.largePlace >= state.large.count else { return }
+                chores.largePlace = 0
+                chores.largeShard = (shard + 1) % Self.shardCount
+            }
+        }
+        return next
+    }
+
+    private func keepOrdinary(within budget: Int) {
+        var ordinary: [(shard: Int, large: LargeSlot)] = []
+        for shard in 0..<Self.shardCount {
+            let values = locked(shard: shard) { $0.large }
+            for case let large? in values where large.value.isOrdinary { ordinary.append((shard, large)) }
+        }
         var bytes = ordinary.reduce(0) { $0 + $1.large.value.byteCount }
-        if bytes > ordinaryBudget {
-            for (shard, large) in ordinary.sorted(by: { $0.large.serial < $1.large.serial })
-            where bytes > ordinaryBudget {
+        if bytes > budget {
+            for (shard, large) in ordinary.sorted(by: { $0.large.serial < $1.large.serial }) where bytes > budget {
                 bytes -= drop(large, shard, .memoryPressure)
             }
         }
@@ -39,11 +66,12 @@ extension PurgeableStore {
     @discardableResult
     func drop(_ large: LargeSlot, _ shard: Int, _ cause: RemovalCause) -> Int {
         var departures = Departures()
-        shards[shard].lock.withLock { _ in
-            guard shards[shard].state.holds(large.location, in: large.slot) else { return }
-            let hash = hash(shards[shard].state.index[large.slot].pointee.word)
-            take(large.slot, hash, &shards[shard].state, shard, &departures)
+        locked(shard: shard) { state in
+            guard state.holds(large.location, in: large.slot) else { return }
+            take(large.slot, hash(state.index[large.slot].pointee.word), &state, shard, &departures)
         }
-        return settle(&departures, cause)
+        let bytes = departures.bytes
+        settle(&departures, cause)
+        return bytes
     }
 }

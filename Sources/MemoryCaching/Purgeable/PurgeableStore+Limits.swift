@@ -8,30 +8,21 @@ internal import PurgeableMemory
 internal import Synchronization
 
 extension PurgeableStore {
-    /// Evicts until the limits hold, sparing the newcomer while there is anything else.
-    @inline(__always)
-    func enforceLimits(sparing hash: IndexHash?) {
-        let count = countLimitValue.load(ordering: .relaxed)
-        let cost = costLimitValue.load(ordering: .relaxed)
-        if count > 0 { trim(toCount: count, sparing: hash) }
-        if cost > 0 { trim(toCost: cost, sparing: hash) }
+    /// Evicts until the limits hold, after one has been set.
+    func enforceLimits() {
+        evict(.countLimit) { room.count.excess > 0 }
+        evict(.costLimit) { room.bytes.excess > 0 }
     }
 
-    func trim(toCount limit: Int, sparing hash: IndexHash? = nil) {
-        var spared = hash
-        while liveCount.load(ordering: .relaxed) > max(0, limit) {
-            guard evictOne(sparing: spared, .countLimit) == nil else { continue }
-            guard spared != nil else { return }
-            spared = nil
-        }
-    }
+    func trim(toCount limit: Int) { evict(.countLimit) { room.count.exceeds(limit) } }
 
-    func trim(toCost limit: Int, sparing hash: IndexHash? = nil) {
-        var spared = hash
-        while liveBytes.load(ordering: .relaxed) > max(0, limit) {
-            guard evictOne(sparing: spared, .costLimit) == nil else { continue }
-            guard spared != nil else { return }
-            spared = nil
+    func trim(toCost limit: Int) { evict(.costLimit) { room.bytes.exceeds(limit) } }
+
+    private func evict(_ cause: RemovalCause, while isTooMuch: () -> Bool) {
+        var backoff = Backoff()
+        while isTooMuch() {
+            // Where nothing is left to evict, others are about to give back what they have drawn.
+            if evictOne(sparing: nil, cause) == nil { backoff.pause() }
         }
     }
 
@@ -49,12 +40,10 @@ extension PurgeableStore {
         for _ in 0..<2 * (mask + 1) {
             let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
             var departures = Departures()
-            shards[shard].lock.withLock { _ in
-                advanceHand(&shards[shard].state, shard, sparing: hash, &departures)
-            }
-            let hadLive = departures.locations.contains { $0.isLarge || !log.isStale($0) }
-            let bytes = settle(&departures, cause)
-            if hadLive {
+            locked(shard: shard) { advanceHand(&$0, shard, sparing: hash, &departures) }
+            let (count, bytes) = (departures.count, departures.bytes)
+            settle(&departures, cause)
+            if count > 0 {
                 freed = bytes
                 break
             }
@@ -87,7 +76,7 @@ extension PurgeableStore {
             }
             if hash == spared { continue }
             take(slot, hash, &state, shard, &departures)
-            return
+            if departures.count > 0 { return }
         }
     }
 }

@@ -17,9 +17,9 @@ extension PurgeableStore: ReclaimableCache {
     /// average item. Infinite where there is nothing to sell.
     @usableFromInline
     var marginalPrice: Double {
-        let count = liveCount.load(ordering: .relaxed)
+        let count = room.count.held
         guard count > 0, reclaimableBytes > 0 else { return .infinity }
-        return Double(count) / Double(max(1, liveBytes.load(ordering: .relaxed)))
+        return Double(count) / Double(max(1, room.bytes.held))
     }
 
     /// Bytes of segments and large values that the kernel cannot take, beyond the active segments.
@@ -38,21 +38,25 @@ extension PurgeableStore: ReclaimableCache {
     @usableFromInline
     func evict(bytes: Int, below price: Double) -> Int {
         guard bytes > 0 else { return 0 }
-        var freed = 0
-        if marginalPrice <= price {
-            for segment in log.sealedSegmentNumbers() where freed < bytes && !segment.isVolatile {
-                if empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
-            }
-            if freed < bytes {
-                let before = largeOrdinary.load(ordering: .relaxed)
-                lookAfterLargeValues(ordinaryBudget: max(0, before - (bytes - freed)))
-                freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
-            }
-        }
+        // Not beside others who look after the cache: what they are moving must not be emptied under them.
+        let freed = marginalPrice <= price ? maintenance.alone { evictOrdinary(bytes: bytes) } ?? 0 : 0
         counters.bytesAsked.wrappingAdd(bytes, ordering: .relaxed)
         counters.bytesReturned.wrappingAdd(freed, ordering: .relaxed)
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
-        if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain() }
+        if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain(.time) }
+        return freed
+    }
+
+    private func evictOrdinary(bytes: Int) -> Int {
+        var freed = 0
+        for segment in log.sealedSegmentNumbers() where freed < bytes && !segment.isVolatile {
+            if empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
+        }
+        if freed < bytes {
+            let before = largeOrdinary.load(ordering: .relaxed)
+            lookAfterLargeValues(ordinaryBudget: max(0, before - (bytes - freed)))
+            freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
+        }
         return freed
     }
 
@@ -60,7 +64,7 @@ extension PurgeableStore: ReclaimableCache {
     @usableFromInline
     func revokeInsertionCredit() {
         for shard in 0..<Self.shardCount {
-            shards[shard].lock.withLock { _ in shards[shard].state.credit.revoke() }
+            locked(shard: shard) { $0.credit.revoke() }
         }
     }
 

@@ -14,29 +14,56 @@ extension PurgeableStore {
     func set<M: KeyMatching>(_ bytes: UnsafeRawBufferPointer, word: UInt64, matching: consuming M) {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let limit = costLimitValue.load(ordering: .relaxed)
-        if limit > 0, bytes.count > limit {
+        var isStep = false
+        if isTooLarge(bytes.count) {
             refuse(hash, word, &matching)
         } else if bytes.count > LogLocation.maximumByteCount {
+            isStep = true
             if let value = LargeValue(bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
                 largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
-                publish(nil, value, byteCount: bytes.count, hash, word, &matching)
+                if !publish(nil, value, byteCount: bytes.count, hash, word, &matching) {
+                    largeBytes.wrappingSubtract(bytes.count, ordering: .relaxed)
+                    refuse(hash, word, &matching)
+                }
             } else {
                 refuse(hash, word, &matching)
             }
         } else if let reservation = log.reserve(byteCount: bytes.count, stream: stream(for: hash)) {
+            isStep = reservation.isStep
             log.write(bytes, hash48: hash.hash48, at: reservation)
-            publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching)
+            if !publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching) {
+                _ = log.forget(reservation.location)
+                refuse(hash, word, &matching)
+            }
             log.close(reservation)
         } else {
             refuse(hash, word, &matching)
         }
         log.gate.leave(pass)
-        enforceLimits(sparing: hash)
-        maintainIfDue()
+        if isStep { maintainAfterStep() }
     }
 
+    private func isTooLarge(_ byteCount: Int) -> Bool {
+        let limit = room.bytes.limit
+        return limit > 0 && byteCount > limit
+    }
+
+    /// What came of an attempt to publish.
+    private enum Attempt: Sendable {
+        case published(needsSplit: Bool, needsCredit: Bool)
+        /// A limit is reached: nothing is drawn.
+        case lacksRoom(RemovalCause)
+        /// What the key had went with its segment just now: nothing is drawn.
+        case changed
+        /// The shard's index has no slot left.
+        case full
+    }
+
+    /// Draws room for a value, evicting where there is none, and publishes it; false if it cannot be kept.
+    ///
+    /// Room is drawn in the critical section that publishes. So keys are compared, others evicted and threads waited
+    /// for with nothing in hand.
     @inline(__always)
     private func publish<M: KeyMatching>(
         _ location: LogLocation?,
@@ -45,43 +72,90 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ word: UInt64,
         _ matching: inout M
-    ) {
+    ) -> Bool {
         let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
-        var replaced = Departures()
-        // Counted before it is published, so that a removal by another thread never finds less than it takes away.
-        account(count: 1, bytes: byteCount)
-        let (isFull, needsSplit, needsCredit) = withEntry(hash, word, &matching) { state, shard, slot, matching in
-            state.insertions &+= 1
-            state.operations &+= 1
-            if let slot {
-                let old = LogLocation(word: state.index[slot].pointee.location)
-                let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
-                state.index[slot].pointee.location = place.word
-                if let value = state.release(old) { replaced.large.append(value) }
-                replaced.locations.append(old)
-                return (false, false, false)
+        var backoff = Backoff()
+        while true {
+            var replaced = Departures()
+            let attempt = withEntry(hash, word, &matching) { state, shard, slot, matching in
+                if let slot {
+                    return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced)
+                }
+                return insert(location, large, serial, byteCount, hash, word, &state, shard, matching)
             }
-            let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
-            guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
-                if let location { replaced.locations.append(location) }
-                return (true, false, false)
+            settle(&replaced, .replaced)
+            switch attempt {
+            case .published(let needsSplit, let needsCredit):
+                if needsSplit { split() }
+                if needsCredit { renewCredit(hash) }
+                return true
+            case .changed: continue
+            case .full: return false
+            case .lacksRoom(let cause):
+                if isTooLarge(byteCount) { return false }
+                // The key's own value last: readers find it until it is replaced.
+                if evictOne(sparing: hash, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
             }
-            if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
-            matching.store(shard: shard, slot: slot)
-            shards[shard].hint.update(state.index)
-            let isCrowded = shard == 0 && state.index.count > Self.splitCount
-            // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.
-            let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
-            let isSpent = isNewChunk && state.credit.spend(Self.bytesPerChunk)
-            return (false, isCrowded && shardMask.load(ordering: .relaxed) == 0, isSpent)
         }
-        if isFull {
-            counters.refused()
-            if let large { replaced.large.append(large) }
+    }
+
+    /// Puts a value in the place of the key's old one, whose room it takes over.
+    private func exchange(
+        _ slot: Int,
+        _ location: LogLocation?,
+        _ large: LargeValue?,
+        _ serial: UInt64,
+        _ byteCount: Int,
+        _ hash: IndexHash,
+        _ state: inout PurgeableShard.State,
+        _ shard: Int,
+        _ replaced: inout Departures
+    ) -> Attempt {
+        let old = LogLocation(word: state.index[slot].pointee.location)
+        let more = max(0, byteCount - state.byteCount(old))
+        if let cause = room.draw(count: 0, bytes: more) { return .lacksRoom(cause) }
+        guard let oldBytes = release(old, &state, &replaced) else {
+            room.give(backCount: 0, bytes: more)
+            keys?.moveOut(shard: shard, slot: slot, into: &replaced.keys)
+            state.index.remove(slot, hash)
+            return .changed
         }
-        if !replaced.isEmpty { settle(&replaced, .replaced) }
-        if needsSplit { split() }
-        if needsCredit { renewCredit(hash) }
+        room.give(backCount: 0, bytes: more + oldBytes - byteCount)
+        let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
+        state.index[slot].pointee.location = place.word
+        state.insertions &+= 1
+        return .published(needsSplit: false, needsCredit: false)
+    }
+
+    private func insert<M: KeyMatching>(
+        _ location: LogLocation?,
+        _ large: LargeValue?,
+        _ serial: UInt64,
+        _ byteCount: Int,
+        _ hash: IndexHash,
+        _ word: UInt64,
+        _ state: inout PurgeableShard.State,
+        _ shard: Int,
+        _ matching: M
+    ) -> Attempt {
+        if let cause = room.draw(count: 1, bytes: byteCount) { return .lacksRoom(cause) }
+        let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
+        guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
+            room.give(backCount: 1, bytes: byteCount)
+            return .full
+        }
+        if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
+        matching.store(shard: shard, slot: slot)
+        shards[shard].hint.update(state.index)
+        state.insertions &+= 1
+        let isCrowded = shard == 0 && state.index.count > Self.splitCount
+        // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.
+        let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
+        let isSpent = isNewChunk && state.credit.spend(Self.bytesPerChunk)
+        return .published(
+            needsSplit: isCrowded && shardMask.load(ordering: .relaxed) == 0,
+            needsCredit: isSpent
+        )
     }
 
     /// The stream for a new item: what left a short while ago and is back already is expected to stay.

@@ -16,8 +16,11 @@ internal import Synchronization
 /// - An entry is published after its bytes are written, and found before they are read; between the two nobody writes
 ///   them (``SegmentLog``).
 /// - `count` and `totalCost` are what has been published and neither removed nor accounted for by the emptying of its
-///   segment: ``SegmentLog/forget(_:)`` decides which of the two comes first, once for every item.
+///   segment: ``SegmentLog/release(_:)`` decides which of the two comes first, once for every item.
+/// - Room is drawn before a value is published, and given back after it has left the index, under the shard's lock:
+///   limits hold at every moment, and nobody waits with room in hand (``PurgeableRoom``).
 /// - Under a shard's lock there are no system calls, no user code, no other shard's lock but during the one split.
+/// - Locations are found and released inside the log's gate.
 /// - A cache begins as one shard, so that small caches stay small and evict in one order, and splits once.
 ///
 /// Whose turn it is to go is decided by three: the kernel, for volatile pages, oldest first but sparing what was read;
@@ -47,8 +50,7 @@ final class PurgeableStore: @unchecked Sendable {
     let shardMask = Atomic<Int>(0)
     let seed: UInt64
 
-    let liveCount = Atomic<Int>(0)
-    let liveBytes = Atomic<Int>(0)
+    let room: PurgeableRoom
     /// Entries in the index whose segment has been emptied.
     let staleCount = Atomic<Int>(0)
     /// Bytes in volatile pages of the log, at the last census.
@@ -59,17 +61,13 @@ final class PurgeableStore: @unchecked Sendable {
     let largeOrdinary = Atomic<Int>(0)
     let largeSerial = Atomic<UInt64>(0)
 
-    let countLimitValue: Atomic<Int>
-    let costLimitValue: Atomic<Int>
     let nameValue: Mutex<String>
     let counters = PurgeableCounters()
     let remembersGhosts = Atomic<Bool>(false)
     let evictionShard = Atomic<Int>(0)
     let maintenance = PurgeableMaintenance()
-    /// Guarded by ``PurgeableMaintenance/isRunning``.
-    var policy = SegmentPolicy()
-    /// Bytes of pages lost since the policy last decided; guarded like ``policy``.
-    var lostBytes = 0
+    /// What goes on bit by bit; guarded by ``PurgeableMaintenance/isRunning``.
+    var chores = PurgeableChores()
 
     init(
         name: String,
@@ -88,9 +86,11 @@ final class PurgeableStore: @unchecked Sendable {
         self.keys = keys
         seed = .random(in: 0 ... .max)
         shards = .allocate(capacity: Self.shardCount)
-        for i in 0..<Self.shardCount { (shards + i).initialize(to: PurgeableShard()) }
-        countLimitValue = Atomic(max(0, countLimit))
-        costLimitValue = Atomic(max(0, totalCostLimit))
+        for i in 0..<Self.shardCount {
+            (shards + i).initialize(to: PurgeableShard())
+            PurgeableShard.lock(shards + i).initialize()
+        }
+        room = PurgeableRoom(countLimit: countLimit, totalCostLimit: totalCostLimit)
         nameValue = Mutex(name)
     }
 
@@ -112,6 +112,15 @@ final class PurgeableStore: @unchecked Sendable {
 
     func hash(_ word: UInt64) -> IndexHash { IndexHash(word, seed: seed) }
 
+    /// Runs `body` under the shard's lock.
+    @inline(__always)
+    func locked<R>(shard: Int, _ body: (inout PurgeableShard.State) -> R) -> R {
+        let lock = PurgeableShard.lock(shards + shard)
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&shards[shard].state)
+    }
+
     /// Runs `body` under the lock of the hash's shard.
     @inline(__always)
     func locked<R: Sendable>(
@@ -121,10 +130,10 @@ final class PurgeableStore: @unchecked Sendable {
         while true {
             let mask = shardMask.load(ordering: .acquiring)
             let shard = hash.shard(mask: mask)
-            let result: R? = shards[shard].lock.withLock { _ in
+            let result: R? = locked(shard: shard) { state in
                 // The one split happens under the lock of shard 0.
                 guard mask != 0 || shardMask.load(ordering: .relaxed) == 0 else { return nil }
-                return body(&shards[shard].state, shard)
+                return body(&state, shard)
             }
             if let result { return result }
         }
@@ -270,7 +279,8 @@ final class PurgeableStore: @unchecked Sendable {
 
     // MARK: Removing
 
-    /// Takes an entry out of the index; what it held goes into `departures`, to be settled after unlocking.
+    /// Takes an entry out of the index and gives its room back. The caller is inside the gate, and lets go of the
+    /// `departures` by ``settle(_:_:)`` after unlocking.
     func take(
         _ slot: Int,
         _ hash: IndexHash,
@@ -279,39 +289,41 @@ final class PurgeableStore: @unchecked Sendable {
         _ departures: inout Departures
     ) {
         let location = LogLocation(word: state.index[slot].pointee.location)
-        if let large = state.release(location) { departures.large.append(large) }
-        departures.locations.append(location)
         keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
         state.index.remove(slot, hash)
+        if let bytes = release(location, &state, &departures) { room.give(backCount: 1, bytes: bytes) }
     }
 
-    /// Accounts for what has left the index and lets it go; returns how many bytes of values that were. No lock held.
-    @discardableResult
-    func settle(_ departures: inout Departures, _ cause: RemovalCause) -> Int {
-        var bytes = 0
-        var count = 0
-        for location in departures.locations where !location.isLarge {
-            if log.forget(location) {
-                bytes += location.byteCount
-                count += 1
-            } else {
+    /// Releases the value at `location` and answers its bytes; nil if it went with its segment, which has given its
+    /// room back.
+    func release(
+        _ location: LogLocation,
+        _ state: inout PurgeableShard.State,
+        _ departures: inout Departures
+    ) -> Int? {
+        let bytes = state.byteCount(location)
+        if let large = state.release(location) {
+            departures.large.append(large)
+        } else {
+            switch log.release(location) {
+            case .counted: break
+            case .last: departures.retired.append(location.segment)
+            case .stale:
                 staleCount.wrappingSubtract(1, ordering: .relaxed)
+                return nil
             }
         }
-        for value in departures.large {
-            bytes += value.byteCount
-            largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed)
-            count += 1
-        }
-        departures = Departures()
-        if count > 0 { account(count: -count, bytes: -bytes) }
-        counters.removed(count, cause)
+        departures.count += 1
+        departures.bytes += bytes
         return bytes
     }
 
-    func account(count: Int, bytes: Int) {
-        liveCount.wrappingAdd(count, ordering: .relaxed)
-        liveBytes.wrappingAdd(bytes, ordering: .relaxed)
+    /// Lets go of what has left the index; no lock held.
+    func settle(_ departures: inout Departures, _ cause: RemovalCause) {
+        for segment in departures.retired { log.discardRetired(segment) }
+        for value in departures.large { largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed) }
+        counters.removed(departures.count, cause)
+        departures = Departures()
     }
 
     @inline(__always)
@@ -319,12 +331,18 @@ final class PurgeableStore: @unchecked Sendable {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         var departures = Departures()
-        withEntry(hash, word, &matching) { state, shard, slot, _ in
-            if let slot { take(slot, hash, &state, shard, &departures) }
+        let location: LogLocation? = withEntry(hash, word, &matching) { state, shard, slot, _ in
+            guard let slot else { return nil }
+            let location = LogLocation(word: state.index[slot].pointee.location)
+            take(slot, hash, &state, shard, &departures)
+            return location
         }
-        let wasThere = departures.locations.contains { location in
-            location.isLarge ? departures.large.allSatisfy { !$0.isDiscarded } : !log.isLost(location)
-        }
+        // A segment that was retired since shows no pages, but had them when the item was taken.
+        let wasThere =
+            if let location, departures.count > 0 {
+                location.isLarge
+                    ? !departures.large.contains { $0.isDiscarded } : !log.isLost(location) || log.isStale(location)
+            } else { false }
         settle(&departures, wasThere ? .removed : .discarded)
         log.gate.leave(pass)
         return wasThere
@@ -351,20 +369,24 @@ final class PurgeableStore: @unchecked Sendable {
         let pass = log.gate.enter(0)
         for shard in 0..<Self.shardCount {
             var departures = Departures()
-            shards[shard].lock.withLock { _ in
-                var state = PurgeableShard.State()
-                swap(&state, &shards[shard].state)
-                shards[shard].state.resume(state.hits, state.misses, state.insertions)
-                for slot in 0..<state.index.slotCount where state.index[slot].pointee.location != 0 {
-                    let location = LogLocation(word: state.index[slot].pointee.location)
-                    departures.locations.append(location)
-                    if let large = state.release(location) { departures.large.append(large) }
+            // The old index is freed after unlocking.
+            var old = PurgeableShard.State()
+            locked(shard: shard) { state in
+                swap(&state, &old)
+                state.resume(old.hits, old.misses, old.insertions)
+                for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                     keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
+                    _ = release(LogLocation(word: old.index[slot].pointee.location), &old, &departures)
                 }
+                room.give(backCount: departures.count, bytes: departures.bytes)
+                keys?.shrink(shard: shard, toSlots: 0)
+                shards[shard].hint.update(state.index)
             }
             settle(&departures, .removed)
         }
         log.sealActive()
         log.gate.leave(pass)
+        remembersGhosts.store(false, ordering: .relaxed)
+        maintenance.wasEmptied.store(true, ordering: .relaxed)
     }
 }

@@ -6,11 +6,13 @@
 internal import CMemoryShims
 
 /// Waiting for another thread's transition, which takes microseconds: spin, then yield, then sleep a little.
-struct Backoff {
+package struct Backoff {
     private var rounds = 0
 
+    package init() {}
+
     /// Passes some time, more each call.
-    mutating func pause() {
+    package mutating func pause() {
         rounds += 1
         if rounds <= 32 {
             cms_spin_hint()

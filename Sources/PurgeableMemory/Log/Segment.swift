@@ -22,18 +22,19 @@ struct Segment: ~Copyable {
     let life: Atomic<UInt64>
     /// Whether the kernel may take the pages: false while active and where sealing was refused.
     let isVolatile = Atomic<Bool>(false)
-    /// Writers inside; ``closedBit`` once no further writer is let in. Whoever leaves or closes last seals.
-    let writers = Atomic<UInt32>(0)
+    /// A ``Fill``: how far the segment is written, and by how many at the moment.
+    let fill = Atomic<UInt64>(Fill.closedBit)
     /// A bit for each page known to be lost.
     let lost: InlineArray<4, Atomic<UInt64>>
-    /// How often the segment was refilled since the index was last swept; guarded by the log's lock.
+    /// How often the segment was refilled since the last finished sweep of the index began, and how often of that
+    /// before the present one began; guarded by the log's lock.
     var refills = 0
+    var refillsBeforeSweep = 0
     /// The stream the segment was filled from; guarded by the log's lock.
     var stream = 0
 
     static let byteCount = 1 << 20
     static let pageCount = byteCount / ItemLayout.pageBytes
-    static let closedBit: UInt32 = 1 << 31
 
     init(base: UnsafeMutableRawPointer) {
         self.base = base
@@ -62,6 +63,26 @@ struct Segment: ~Copyable {
     func forgetLosses() {
         for quarter in 0..<4 { lost[quarter].store(0, ordering: .relaxed) }
     }
+}
+
+/// How far a segment is filled, by how many writers who are still inside, and whether others may come:
+/// `closed1 | writers31 | cursor32`.
+///
+/// One exchange reserves room and enters, so that appending takes no lock: with more threads than processors a lock
+/// that every insertion takes is soon held by a thread that does not run. Whoever leaves a closed segment last, or
+/// closes it when nobody is inside, seals it.
+struct Fill {
+    var word: UInt64
+
+    static let closedBit: UInt64 = 1 << 63
+    static let writer: UInt64 = 1 << 32
+
+    var isClosed: Bool { word & Self.closedBit != 0 }
+    var cursor: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
+    /// Closed, and nobody is inside.
+    var isDone: Bool { word >> 32 == 1 << 31 }
+    /// One writer more, and the cursor at `end`.
+    func entered(upTo end: Int) -> UInt64 { (word & ~0xFFFF_FFFF | UInt64(end)) + Self.writer }
 }
 
 /// The generation of a segment, whether it is sealed, and what is alive in it: `generation16 | sealed1 | items19 | bytes28`.

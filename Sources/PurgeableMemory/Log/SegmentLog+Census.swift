@@ -32,14 +32,24 @@ extension SegmentLog {
     ///
     /// By mincore(2), 0.9 ns a page: a look at the pages themselves would refresh them all in the kernel's order and
     /// so undo it. O(pages).
-    package func takeCensus() -> Census {
+    ///
+    /// - Parameter most: segments to ask about, by turns; of the others the census says what is known.
+    package func takeCensus(asking most: Int = .max) -> Census {
         let streams = state.withLock { state in (0..<Self.streamCount).map { state.sealed[$0].all } }
+        let total = streams.reduce(0) { $0 + $1.count }
+        // Those from `first` on are asked about, round the end.
+        let first = total > most ? censusTurn.wrappingAdd(most, ordering: .relaxed).oldValue % total : 0
         var census = Census()
         // Inside the gate nothing is refilled: a mark that comes after a retirement is wiped by the refill.
         let pass = gate.enter(0)
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Segment.pageCount) { residency in
+            var place = 0
             for (stream, numbers) in streams.enumerated() {
-                for number in numbers { count(number, stream: stream, residency.baseAddress!, &census) }
+                for number in numbers {
+                    let isAsked = (place - first + total) % total < most
+                    count(number, stream: stream, isAsked ? residency.baseAddress : nil, &census)
+                    place += 1
+                }
             }
         }
         gate.leave(pass)
@@ -47,17 +57,26 @@ extension SegmentLog {
         return census
     }
 
-    private func count(_ number: Int, stream: Int, _ residency: UnsafeMutablePointer<UInt8>, _ census: inout Census) {
+    private func count(
+        _ number: Int,
+        stream: Int,
+        _ residency: UnsafeMutablePointer<UInt8>?,
+        _ census: inout Census
+    ) {
         let segment = table[number]
         let life = Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent))
         guard life.isSealed else { return }
         let isVolatile = segment.pointee.isVolatile.load(ordering: .relaxed)
-        if isVolatile, arena.system.residency(segment.pointee.base, Segment.byteCount, residency) == 0 {
+        if isVolatile, let residency,
+            arena.system.residency(segment.pointee.base, Segment.byteCount, residency) == 0,
             // A segment retired meanwhile shows no pages: the generation tells that apart from a loss.
-            let stillSame = segment.pointee.generation == life.generation
+            segment.pointee.generation == life.generation
+        {
             let grains = PageSize.base / ItemLayout.pageBytes
-            for page in 0..<Segment.pageCount where stillSame && residency[page / grains] & 1 == 0 {
-                if segment.pointee.markLost(page) { census.newlyLost += 1 }
+            for answer in 0..<Segment.pageCount / grains where residency[answer] & 1 == 0 {
+                for page in answer * grains..<(answer + 1) * grains where segment.pointee.markLost(page) {
+                    census.newlyLost += 1
+                }
             }
         }
         let lost = segment.pointee.lostCount
@@ -76,14 +95,23 @@ extension SegmentLog {
             .map { ($0, table[$0].pointee.isVolatile.load(ordering: .relaxed)) }
     }
 
-    /// Marks where the log stands before a sweep of the whole index, for ``sweepFinished(_:)``.
-    package func sweepStarts() -> Int { state.withLock { $0.segmentCount } }
+    /// Takes note that a sweep of the whole index begins, for ``sweepFinished()``.
+    package func sweepStarts() {
+        state.withLock { state in
+            for number in 0..<state.segmentCount {
+                table[number].pointee.refillsBeforeSweep = table[number].pointee.refills
+            }
+        }
+    }
 
     /// Says that no entry older than the sweep's start is left in the index: segments that were refilled too often
-    /// may be used again.
-    package func sweepFinished(_ started: Int) {
+    /// may be used again. Refills since the start go on counting, because a sweep takes its time.
+    package func sweepFinished() {
         state.withLock { state in
-            for number in 0..<state.segmentCount { table[number].pointee.refills = 0 }
+            for number in 0..<state.segmentCount {
+                table[number].pointee.refills -= table[number].pointee.refillsBeforeSweep
+                table[number].pointee.refillsBeforeSweep = 0
+            }
             state.free += state.worn
             state.worn = []
         }

@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// Values one behind the other in 1 MiB segments of pages that the kernel may take back: the heart of the log.
 ///
-/// Writing appends to an *active* segment, which is ordinary memory. A full segment is *sealed* as a whole: one
+/// Writing appends to an *active* segment, which is ordinary memory, without a lock. A full segment is *sealed* as a whole: one
 /// `MADV_FREE` makes it volatile (about 13 µs a MiB, where sealing each item would cost 0.6 µs and a page). From then on
 /// the kernel takes pages in the order of sealing, sparing those that were read since, and tells nobody. Readers copy
 /// first and check afterwards: each item carries, in each page it reaches into, a tag of the segment's generation and
@@ -32,20 +32,20 @@ internal import Synchronization
 /// - SeeAlso: madvise(2), mincore(2); Rosenblum, Ousterhout, "The Design and Implementation of a Log-Structured File
 ///   System" (SOSP 1991), for segments and their cleaning.
 package final class SegmentLog: @unchecked Sendable {
-    // Sendable: `state` is a mutex; records are atomics, or guarded by that mutex where they say so; `table` is
-    // appended to under the mutex and published by an atomic.
+    // Sendable: `state` is a mutex; `active` and records are atomics, or guarded by that mutex where they say so;
+    // `table` is appended to under the mutex and published by an atomic.
 
     /// Active segments that fill beside each other, so that what is expected to stay does not share pages with what
     /// is not.
     package static let streamCount = 2
     package static let segmentBytes = Segment.byteCount
+    /// What is done bit by bit beside the writing is done once for so many bytes: 16 times a segment.
+    package static let stepBytes = Segment.byteCount / 16
     /// Refills of one segment between two sweeps of the index; below the 1,024 that a location can tell apart.
     static let refillsBetweenSweeps = 1000
 
     struct State: ~Copyable {
         var segmentCount = 0
-        var active: [Int?] = Array(repeating: nil, count: SegmentLog.streamCount)
-        var cursor: [Int] = Array(repeating: 0, count: SegmentLog.streamCount)
         /// Sealed segments, oldest first, of each stream; retired ones are skipped when met.
         var sealed: [SegmentQueue] = [SegmentQueue(), SegmentQueue()]
         var free: [Int] = []
@@ -61,12 +61,16 @@ package final class SegmentLog: @unchecked Sendable {
     private let usage: UsageCounters?
     let table = SegmentTable()
     let state = Mutex(State())
+    /// The segment that each stream fills, or -1; stored under the lock.
+    private let active: InlineArray<2, Atomic<Int>> = InlineArray { _ in Atomic(-1) }
     package let gate = ReaderGate()
 
     private let volatile = Atomic<Int>(0)
     private let ordinary = Atomic<Int>(0)
     let sealCount = Atomic<Int>(0)
     let losses = Atomic<Int>(0)
+    /// Where a census that asks about some segments begins.
+    let censusTurn = Atomic<Int>(0)
 
     /// A log over pages of `arena`, booked with `usage`.
     package init(arena: PageArena = PageArena(pages: .base), usage: UsageCounters? = nil) {
@@ -104,32 +108,75 @@ package final class SegmentLog: @unchecked Sendable {
     package struct Reservation: Sendable {
         package let location: LogLocation
         let segment: Int
+        /// Whether another ``stepBytes`` of the segment are full: a sign to do some of what is done bit by bit.
+        package let isStep: Bool
     }
 
     /// Reserves room for `byteCount` bytes (at most ``LogLocation/maximumByteCount``); nil where the system has no
-    /// memory. The item counts as alive from here on. O(1), and a segment's worth of system calls once a MiB.
+    /// memory. The item counts as alive from here on. The caller is inside ``gate``. O(1), without a lock; a lock and
+    /// a segment's worth of system calls once a MiB.
     package func reserve(byteCount: Int, stream: Int) -> Reservation? {
-        var filled: Int?
-        let reservation: Reservation? = state.withLock { state in
-            if let number = state.active[stream] {
-                let start = ItemLayout.start(from: state.cursor[stream], byteCount: byteCount)
-                let end = ItemLayout.end(start: start, byteCount: byteCount)
-                if end <= Segment.byteCount {
-                    state.cursor[stream] = end
-                    return enter(number, start: start, byteCount: byteCount)
-                }
-                if closeToWriters(number, from: state.cursor[stream]) { filled = number }
-                state.active[stream] = nil
-            }
-            guard let number = takeFree(&state) else { return nil }
-            table[number].pointee.stream = stream
-            state.active[stream] = number
-            state.cursor[stream] = ItemLayout.end(start: 0, byteCount: byteCount)
-            book(ordinary: Segment.byteCount)
-            return enter(number, start: 0, byteCount: byteCount)
+        while true {
+            let number = active[stream].load(ordering: .acquiring)
+            if number >= 0, let reservation = enter(number, byteCount: byteCount) { return reservation }
+            guard replaceActive(number, stream: stream) else { return nil }
         }
-        if let filled { seal(filled) }
-        return reservation
+    }
+
+    /// Reserves room in a segment; nil if it is full or closed.
+    private func enter(_ number: Int, byteCount: Int) -> Reservation? {
+        let segment = table[number]
+        var fill = Fill(word: segment.pointee.fill.load(ordering: .relaxed))
+        while !fill.isClosed {
+            let start = ItemLayout.start(from: fill.cursor, byteCount: byteCount)
+            let end = ItemLayout.end(start: start, byteCount: byteCount)
+            guard end <= Segment.byteCount else { return nil }
+            let (done, now) = segment.pointee.fill.weakCompareExchange(
+                expected: fill.word,
+                desired: fill.entered(upTo: end),
+                successOrdering: .acquiring,
+                failureOrdering: .relaxed
+            )
+            guard done else {
+                fill = Fill(word: now)
+                continue
+            }
+            // Inside, nobody seals the segment, and so nobody retires it.
+            let life = segment.pointee.life.wrappingAdd(
+                Life.amount(items: 1, bytes: byteCount),
+                ordering: .relaxed
+            ).newValue
+            let location = LogLocation(
+                segment: number,
+                generation: Life(word: life).generation,
+                offset: start,
+                byteCount: byteCount
+            )
+            let isStep = fill.cursor / Self.stepBytes != end / Self.stepBytes
+            return Reservation(location: location, segment: number, isStep: isStep)
+        }
+        return nil
+    }
+
+    /// Closes the stream's active segment `full`, unless another thread has, and takes a free one. False where the
+    /// system has no memory.
+    private func replaceActive(_ full: Int, stream: Int) -> Bool {
+        var isDone = false
+        let hasActive = state.withLock { state in
+            guard active[stream].load(ordering: .relaxed) == full else { return true }
+            if full >= 0 {
+                isDone = closeToWriters(full)
+                active[stream].store(-1, ordering: .relaxed)
+            }
+            guard let number = takeFree(&state) else { return false }
+            table[number].pointee.stream = stream
+            book(ordinary: Segment.byteCount)
+            table[number].pointee.fill.store(0, ordering: .releasing)
+            active[stream].store(number, ordering: .releasing)
+            return true
+        }
+        if isDone { seal(full) }
+        return hasActive
     }
 
     /// Writes the item's bytes. No lock is held; nobody else knows the place yet.
@@ -141,9 +188,9 @@ package final class SegmentLog: @unchecked Sendable {
 
     /// Ends a reservation, after the location has been published or given up by ``forget(_:)``.
     package func close(_ reservation: Reservation) {
-        let writers = table[reservation.segment].pointee.writers
-            .wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
-        if writers == Segment.closedBit { seal(reservation.segment) }
+        let fill = table[reservation.segment].pointee.fill
+            .wrappingSubtract(Fill.writer, ordering: .acquiringAndReleasing).newValue
+        if Fill(word: fill).isDone { seal(reservation.segment) }
     }
 
     /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
@@ -152,43 +199,29 @@ package final class SegmentLog: @unchecked Sendable {
     package func sealActive() -> Int {
         let before = ordinaryBytes
         var filled: [Int] = []
-        state.withLock { state in
+        state.withLock { _ in
             for stream in 0..<Self.streamCount {
-                guard let number = state.active[stream] else { continue }
-                state.active[stream] = nil
-                if closeToWriters(number, from: state.cursor[stream]) { filled.append(number) }
+                let number = active[stream].exchange(-1, ordering: .relaxed)
+                if number >= 0, closeToWriters(number) { filled.append(number) }
             }
         }
         for number in filled { seal(number) }
         return max(0, before - ordinaryBytes)
     }
 
-    private func enter(_ number: Int, start: Int, byteCount: Int) -> Reservation {
-        let segment = table[number]
-        segment.pointee.writers.wrappingAdd(1, ordering: .relaxed)
-        let life = segment.pointee.life.wrappingAdd(
-            Life.amount(items: 1, bytes: byteCount),
-            ordering: .relaxed
-        ).newValue
-        let generation = Life(word: life).generation
-        return Reservation(
-            location: LogLocation(segment: number, generation: generation, offset: start, byteCount: byteCount),
-            segment: number
-        )
-    }
-
     /// Lets no further writer in; true if none is inside, so that the caller seals.
-    /// Pages from `cursor` on were never written and count as lost from the start.
-    private func closeToWriters(_ number: Int, from cursor: Int) -> Bool {
-        for page in (cursor + ItemLayout.pageBytes - 1) / ItemLayout.pageBytes..<Segment.pageCount {
-            _ = table[number].pointee.markLost(page)
-        }
-        return table[number].pointee.writers.bitwiseOr(Segment.closedBit, ordering: .acquiringAndReleasing).oldValue
-            == 0
+    private func closeToWriters(_ number: Int) -> Bool {
+        let fill = table[number].pointee.fill.bitwiseOr(Fill.closedBit, ordering: .acquiringAndReleasing).newValue
+        return Fill(word: fill).isDone
     }
 
     private func seal(_ number: Int) {
         let segment = table[number]
+        // Pages behind the cursor were never written and count as lost from the start.
+        let cursor = Fill(word: segment.pointee.fill.load(ordering: .relaxed)).cursor
+        for page in (cursor + ItemLayout.pageBytes - 1) / ItemLayout.pageBytes..<Segment.pageCount {
+            _ = segment.pointee.markLost(page)
+        }
         // Refused under mlock, by an old kernel or a filter: then the pages stay ordinary memory.
         let accepted = arena.seal(segment.pointee.base, byteCount: Segment.byteCount)
         segment.pointee.isVolatile.store(accepted, ordering: .relaxed)
@@ -225,7 +258,6 @@ package final class SegmentLog: @unchecked Sendable {
                 continue
             }
             segment.pointee.refills += 1
-            segment.pointee.writers.store(0, ordering: .relaxed)
             segment.pointee.forgetLosses()
             return number
         }

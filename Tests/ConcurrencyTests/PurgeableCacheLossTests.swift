@@ -19,8 +19,8 @@ import _CacheTestSupport
 @Suite struct PurgeableCacheLossTests {
     private static let seconds = ProcessInfo.processInfo.environment["CACHE_STRESS_SECONDS"].flatMap(Double.init) ?? 3
 
-    private static func expectEmptied(_ cache: PurgeableCache<Int>, lost: borrowing Atomic<Int>) {
-        #expect(lost.load(ordering: .relaxed) == 0, "values that had just been set were gone")
+    private static func expectEmptied(_ cache: PurgeableCache<Int>, lost: Counter) {
+        #expect(lost.value == 0, "values that had just been set were gone")
         cache.removeAll()
         #expect(cache.count == 0)
         #expect(cache.totalCost == 0)
@@ -33,17 +33,17 @@ import _CacheTestSupport
     /// first is interrupted in the midst of its removal.
     @Test func oneItemAloneWhileOthersFillItsSegment() {
         let cache = PurgeableCache<Int>()
-        let lost = Atomic<Int>(0)
+        let lost = Counter()
         let end = ContinuousClock.now + .seconds(Self.seconds)
-        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        onThreads(2) { thread in
             // 70 values of 15,000 bytes are a segment.
             let value = [UInt8](repeating: 7, count: thread == 0 ? 4 : 15_000)
             let keys = thread == 0 ? -1..<0 : 0..<70
             repeat {
                 for key in keys { cache.setBytes(value, forKey: key) }
                 if thread == 1 { sched_yield() }
-                for key in keys where cache.bytes(forKey: key) != value { lost.wrappingAdd(1, ordering: .relaxed) }
-                for key in keys where !cache.removeBytes(forKey: key) { lost.wrappingAdd(1, ordering: .relaxed) }
+                for key in keys where cache.bytes(forKey: key) != value { lost.increment() }
+                for key in keys where !cache.removeBytes(forKey: key) { lost.increment() }
                 if thread == 1 { sched_yield() }
             } while ContinuousClock.now < end
         }
@@ -54,9 +54,9 @@ import _CacheTestSupport
     /// released is still counted when it is.
     @Test func noSegmentIsRetiredWhileItHasItems() {
         let log = SegmentLog()
-        let lost = Atomic<Int>(0)
+        let lost = Counter()
         let end = ContinuousClock.now + .seconds(Self.seconds)
-        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        onThreads(2) { thread in
             let count = thread == 0 ? 18 : 1
             repeat {
                 for _ in 0..<(thread == 0 ? 1 : 64) {
@@ -67,13 +67,13 @@ import _CacheTestSupport
                         return reservation.location
                     }
                     if thread == 0 { sched_yield() }
-                    for location in locations where !log.forget(location) { lost.wrappingAdd(1, ordering: .relaxed) }
+                    for location in locations where !log.forget(location) { lost.increment() }
                     log.gate.leave(pass)
                     if thread == 0 { sched_yield() }
                 }
             } while ContinuousClock.now < end
         }
-        #expect(lost.load(ordering: .relaxed) == 0, "segments were retired with items in them")
+        #expect(lost.value == 0, "segments were retired with items in them")
         log.sealActive()
         #expect(log.takeCensus().segments.isEmpty)
     }
@@ -83,11 +83,11 @@ import _CacheTestSupport
         let seed = UInt64.random(in: 0 ... .max)
         print("PurgeableCacheLossTests.valuesOfAllSizes: seed \(seed)")
         let cache = PurgeableCache<Int>()
-        let lost = Atomic<Int>(0)
+        let lost = Counter()
         let end = ContinuousClock.now + .seconds(Self.seconds)
         let sizes = [0, 100, 700, 3000, 15_000, 60_000, 70_000]
         let values = sizes.map { [UInt8](repeating: 7, count: $0) }
-        DispatchQueue.concurrentPerform(iterations: threads) { thread in
+        onThreads(threads) { thread in
             var random = SplitMix64(seed: seed &+ UInt64(thread))
             var held: [Int?] = Array(repeating: nil, count: 64)
             repeat {
@@ -101,12 +101,12 @@ import _CacheTestSupport
                         held[place] = which
                     case 3:
                         if cache.removeBytes(forKey: key) != (held[place] != nil) {
-                            lost.wrappingAdd(1, ordering: .relaxed)
+                            lost.increment()
                         }
                         held[place] = nil
                     default:
                         if cache.bytes(forKey: key) != held[place].map({ values[$0] }) {
-                            lost.wrappingAdd(1, ordering: .relaxed)
+                            lost.increment()
                         }
                     }
                 }

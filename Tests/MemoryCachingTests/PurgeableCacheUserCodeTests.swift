@@ -40,6 +40,32 @@ private final class MeddlingKey: Hashable, Sendable {
     }
 }
 
+/// A key of the same hash as all others, which does something once when it is compared.
+private struct ChangingKey: Hashable, Sendable {
+    static let onComparison = Mutex<(@Sendable () -> Void)?>(nil)
+    let number: Int
+    init(_ number: Int) { self.number = number }
+    func hash(into hasher: inout Hasher) {}
+    static func == (left: ChangingKey, right: ChangingKey) -> Bool {
+        let change = onComparison.withLock { change in
+            defer { change = nil }
+            return change
+        }
+        change?()
+        return left.number == right.number
+    }
+}
+
+extension PurgeableCache<ChangingKey> {
+    /// Removes a key and sets it anew, and another one in its old place.
+    fileprivate func change(_ number: Int) {
+        removeBytes(forKey: ChangingKey(number))
+        removeBytes(forKey: ChangingKey(number + 1))
+        setBytes([UInt8(number + 1)], forKey: ChangingKey(number + 1))
+        setBytes([UInt8(number)], forKey: ChangingKey(number))
+    }
+}
+
 @Suite(.serialized) struct PurgeableCacheUserCodeTests {
     @Test(.timeLimit(.minutes(1))) func keysMayUseTheCacheWheneverTheyRun() {
         let cache = PurgeableCache<MeddlingKey>(countLimit: 20)
@@ -83,6 +109,30 @@ private final class MeddlingKey: Hashable, Sendable {
             #expect(cache.bytes(forKey: Same(number: number)) == (number % 2 == 0 ? nil : [UInt8(number)]))
         }
         #expect(cache.count == 25)
+    }
+
+    /// Candidates that leave and come back while keys of one hash are being compared.
+    @Test func keysOfOneHashMayChangeWhileTheyAreCompared() {
+        let cache = PurgeableCache<ChangingKey>()
+        for number in 0..<200 { cache.setBytes([UInt8(number)], forKey: ChangingKey(number)) }
+        for wanted in [0, 1, 99, 198, 199] {
+            ChangingKey.onComparison.withLock { $0 = { cache.change(100 + wanted % 2 * 7) } }
+            #expect(cache.bytes(forKey: ChangingKey(wanted)) == [UInt8(wanted)])
+            ChangingKey.onComparison.withLock { $0 = { cache.change(50) } }
+            cache.setBytes([UInt8(wanted)], forKey: ChangingKey(wanted))
+            #expect(cache.bytes(forKey: ChangingKey(wanted)) == [UInt8(wanted)])
+        }
+        #expect(cache.count == 200)
+    }
+
+    /// An `==` that inserts into a cache with one place, which its caller needs too.
+    @Test(.timeLimit(.minutes(1))) func comparisonsMayTakeTheOnlyPlace() {
+        let cache = PurgeableCache<ChangingKey>(countLimit: 1)
+        for number in 0..<100 {
+            ChangingKey.onComparison.withLock { $0 = { cache.setBytes([1], forKey: ChangingKey(1000)) } }
+            cache.setBytes([2], forKey: ChangingKey(number))
+            #expect(cache.count == 1)
+        }
     }
 
     /// A collection that uses the cache while it is being read.

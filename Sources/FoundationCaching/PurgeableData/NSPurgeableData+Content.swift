@@ -106,10 +106,15 @@ extension NSPurgeableData {
         return NSData(bytesNoCopy: content.base, length: content.byteCount, freeWhenDone: false)
     }
 
-    /// What to say about content that cannot be read; `nil` if it can.
-    final var stateDescription: String? {
-        if buffer.isContentDiscarded { return "<NSPurgeableData: content discarded>" }
-        return buffer.accessCount > 0 ? nil : "<NSPurgeableData: content not accessed>"
+    /// What `describe` makes of the content if somebody accesses it, else what has become of it.
+    ///
+    /// The description has an access of its own, because the other may end at any moment.
+    final func described(_ describe: () -> String) -> String {
+        let isAccessed = buffer.accessCount > 0
+        guard isAccessed || buffer.isContentDiscarded else { return "<NSPurgeableData: content not accessed>" }
+        guard isAccessed, buffer.beginContentAccess() else { return "<NSPurgeableData: content discarded>" }
+        defer { buffer.endContentAccess() }
+        return describe()
     }
 }
 

@@ -275,10 +275,10 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
     // MARK: Describing and archiving
 
     /// The bytes in hexadecimal while they are accessed, else what has become of them. Never stops the process.
-    open override var description: String { stateDescription ?? super.description }
+    open override var description: String { described { super.description } }
 
     /// As ``description``, shortened.
-    open override var debugDescription: String { stateDescription ?? super.debugDescription }
+    open override var debugDescription: String { described { super.debugDescription } }
 
     /// Archives a copy of the bytes, so that the access may end before the archive is finished.
     open override func encode(with aCoder: NSCoder) {

@@ -32,18 +32,25 @@ struct WordMatching: KeyMatching {
 /// under the lock again the verdict holds if slot and location are the same. They cannot have come to be the same
 /// again by chance: the operation is inside the log's gate, and a location returns only after its segment has been
 /// refilled, which the gate prevents.
+///
+/// Candidates come in the order of the table, the same in each round but for what others have changed meanwhile. So the
+/// next verdict is looked for from the last one on, and many keys of one hash cost one comparison each.
 struct KeyValueMatching<Key: Hashable>: KeyMatching {
     private struct Candidate {
         let slot: Int
         let location: UInt64
         let key: Key
+        var isEqual: Bool?
     }
 
     private let key: Key
     private let slots: KeySlots<Key>
     private let comparesUnderLock: Bool
-    private var unknown: [Candidate] = []
-    private var known: [(slot: Int, location: UInt64, isEqual: Bool)] = []
+    private var candidates: [Candidate] = []
+    /// Where the next candidate is looked for.
+    private var next = 0
+    /// How many candidates have verdicts: those in front.
+    private var decided = 0
 
     init(_ key: Key, in slots: KeySlots<Key>) {
         self.key = key
@@ -56,19 +63,22 @@ struct KeyValueMatching<Key: Hashable>: KeyMatching {
     mutating func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict {
         if comparesUnderLock { return slots.key(shard: shard, slot: slot) == key ? .equal : .different }
         let place = location.unreferenced.word
-        for verdict in known where verdict.slot == slot && verdict.location == place {
-            return verdict.isEqual ? .equal : .different
+        for step in 0..<decided {
+            let index = next + step < decided ? next + step : next + step - decided
+            guard candidates[index].slot == slot, candidates[index].location == place else { continue }
+            next = index + 1 == decided ? 0 : index + 1
+            return candidates[index].isEqual == true ? .equal : .different
         }
-        unknown.append(Candidate(slot: slot, location: place, key: slots.key(shard: shard, slot: slot)))
+        candidates.append(
+            Candidate(slot: slot, location: place, key: slots.key(shard: shard, slot: slot), isEqual: nil)
+        )
         return .unknown
     }
 
     mutating func decide() {
-        let candidates = unknown
-        unknown = []
-        for candidate in candidates {
-            known.append((candidate.slot, candidate.location, candidate.key == key))
-        }
+        for index in decided..<candidates.count { candidates[index].isEqual = candidates[index].key == key }
+        decided = candidates.count
+        next = 0
     }
 
     func store(shard: Int, slot: Int) { slots.put(key, shard: shard, slot: slot) }

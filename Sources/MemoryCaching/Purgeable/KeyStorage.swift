@@ -51,6 +51,9 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
         parts[shard].chunks![slot >> PurgeableIndex.chunkBits] + slot & (PurgeableIndex.chunkSize - 1)
     }
 
+    /// Chunks of room that a shard has.
+    func chunkCount(shard: Int) -> Int { parts[shard].count }
+
     /// The key in a slot.
     func key(shard: Int, slot: Int) -> Key { pointer(shard, slot).pointee }
 

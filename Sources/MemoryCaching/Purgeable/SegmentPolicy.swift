@@ -52,6 +52,8 @@ struct SegmentPolicy {
     /// Bytes of pages that there were when the kernel last took some; nil as long as it has taken none.
     private(set) var capacity: Int?
 
+    init(capacity: Int? = nil) { self.capacity = capacity }
+
     /// Decides after a census.
     ///
     /// - Parameters:

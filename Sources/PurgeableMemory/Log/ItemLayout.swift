@@ -15,16 +15,16 @@
 ///
 /// So every page that holds bytes of the item also holds a word that is never zero, and a page that the kernel took
 /// shows: its tag reads as zero. No witness table is kept beside the item, and content that is all zeros needs no
-/// exception. An item of at most half a page stays within one page, so that it has one tag and lives or dies whole.
+/// exception. An item of at most 512 bytes stays within one page, so that it has one tag and lives or dies whole.
 package enum ItemLayout {
     /// The grain at which a page may vanish. Where pages are larger (16 or 64 KiB on some arm64 kernels) they are a
     /// multiple of this, and a tag per 4 KiB is still at least one per page.
     package static let pageBytes = 4096
     /// Bytes of a tag: generation in the upper 16 bits, hash of the key in the lower 48.
     package static let tagBytes = 8
-    /// Items up to half a page, tag included, do not straddle pages: at most 1/2 page is lost to rounding, and for
-    /// 100-byte values it is 1.6 bytes an item.
-    package static let straddleFreeBytes = pageBytes / 2
+    /// Items up to this, tag included, do not straddle pages: at most 1/8 page is lost to rounding, and for 100-byte
+    /// values it is 1.6 bytes an item. Were it half a page, a value of 1,024 bytes would take 1,395 instead of 1,061.
+    package static let straddleFreeBytes = 512
     /// A longer item starts on the next page rather than with a first part shorter than this: one cache line.
     package static let leastFirstPart = 64
 

@@ -117,6 +117,35 @@ enum DataMember: String, CaseIterable, Codable, Sendable {
         }
     }
 
+    @Test("Descriptions never terminate while another thread begins and ends accesses and discards the content")
+    func descriptionsAreSafeBesideOthers() async {
+        await #expect(processExitsWith: .success) {
+            let queue = DispatchQueue.global()
+            for _ in 0..<200 {
+                let data = NSPurgeableData(data: Data([1, 2, 3, 4]))
+                let texts = [
+                    "<01020304>", "<NSPurgeableData: content not accessed>", "<NSPurgeableData: content discarded>",
+                ]
+                let group = DispatchGroup()
+                nonisolated(unsafe) let shared = data
+                group.enter()
+                queue.async {
+                    for _ in 0..<500 {
+                        shared.endContentAccess()
+                        guard shared.beginContentAccess() else { break }
+                    }
+                    shared.endContentAccess()
+                    shared.discardContentIfPossible()
+                    group.leave()
+                }
+                while group.wait(timeout: .now()) == .timedOut {
+                    precondition(texts.contains(data.description))
+                    precondition(texts.contains(data.debugDescription))
+                }
+            }
+        }
+    }
+
     @Test("Descriptions, the question and the discard never terminate, whatever the state")
     func descriptionsAreSafe() {
         let data = NSPurgeableData(bytes: [1, 2, 3, 4] as [UInt8], length: 4)

@@ -10,7 +10,11 @@ internal import PurgeableMemory
 protocol KeyMatching {
     /// Whether the entry in `slot` has the key, if that is known; called under the shard's lock.
     mutating func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict
-    /// Finds out what ``verdict(shard:slot:location:)`` did not know; called without a lock.
+    /// Begins another look at the entries; called under the shard's lock.
+    mutating func beginRound()
+    /// Copies the keys of entries that ``verdict(shard:slot:location:)`` did not know; called under the shard's lock.
+    mutating func copyUnknown(shard: Int)
+    /// Finds out about the entries whose keys were copied; called without a lock.
     mutating func decide()
     /// Stores the key beside a new entry; called under the shard's lock.
     func store(shard: Int, slot: Int)
@@ -22,6 +26,8 @@ enum KeyVerdict { case equal, different, unknown }
 struct WordMatching: KeyMatching {
     @inline(__always)
     func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict { .equal }
+    func beginRound() {}
+    func copyUnknown(shard: Int) {}
     func decide() {}
     func store(shard: Int, slot: Int) {}
 }
@@ -36,21 +42,13 @@ struct WordMatching: KeyMatching {
 /// Candidates come in the order of the table, the same in each round but for what others have changed meanwhile. So the
 /// next verdict is looked for from the last one on, and many keys of one hash cost one comparison each.
 struct KeyValueMatching<Key: Hashable>: KeyMatching {
-    private struct Candidate {
-        let slot: Int
-        let location: UInt64
-        let key: Key
-        var isEqual: Bool?
-    }
-
-    private let key: Key
-    private let slots: KeySlots<Key>
+    // What every candidate touches comes first, where it lies for every type of key: this code is not specialised.
+    private var candidates = KeyCandidates()
     private let comparesUnderLock: Bool
-    private var candidates: [Candidate] = []
-    /// Where the next candidate is looked for.
-    private var next = 0
-    /// How many candidates have verdicts: those in front.
-    private var decided = 0
+    private let slots: KeySlots<Key>
+    private let key: Key
+    /// The keys of the candidates that are yet to be compared.
+    private var keys: [Key] = []
 
     init(_ key: Key, in slots: KeySlots<Key>) {
         self.key = key
@@ -62,24 +60,59 @@ struct KeyValueMatching<Key: Hashable>: KeyMatching {
 
     mutating func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict {
         if comparesUnderLock { return slots.key(shard: shard, slot: slot) == key ? .equal : .different }
-        let place = location.unreferenced.word
-        for step in 0..<decided {
-            let index = next + step < decided ? next + step : next + step - decided
-            guard candidates[index].slot == slot, candidates[index].location == place else { continue }
-            next = index + 1 == decided ? 0 : index + 1
-            return candidates[index].isEqual == true ? .equal : .different
-        }
-        candidates.append(
-            Candidate(slot: slot, location: place, key: slots.key(shard: shard, slot: slot), isEqual: nil)
-        )
-        return .unknown
+        return candidates.verdict(slot: slot, location: location.unreferenced.word)
     }
 
+    mutating func beginRound() { candidates.beginRound() }
+
+    mutating func copyUnknown(shard: Int) { slots.copy(candidates.undecidedSlots, of: shard, to: &keys) }
+
     mutating func decide() {
-        for index in decided..<candidates.count { candidates[index].isEqual = candidates[index].key == key }
-        decided = candidates.count
-        next = 0
+        let compared = keys
+        keys = []
+        for candidate in compared { candidates.decideNext(candidate == key) }
     }
 
     func store(shard: Int, slot: Int) { slots.put(key, shard: shard, slot: slot) }
+}
+
+/// The entries of one hash that an operation has met, in the order of the table, and which of them has its key.
+private struct KeyCandidates {
+    private struct Candidate {
+        let slot: Int
+        let location: UInt64
+        var isEqual = false
+    }
+
+    private var candidates: [Candidate] = []
+    /// How many have verdicts: those in front.
+    private var decided = 0
+    /// Where the next one is looked for.
+    private var next = 0
+
+    mutating func verdict(slot: Int, location: UInt64) -> KeyVerdict {
+        for step in 0..<decided {
+            let index = next + step < decided ? next + step : next + step - decided
+            guard candidates[index].slot == slot, candidates[index].location == location else { continue }
+            next = index + 1 == decided ? 0 : index + 1
+            return candidates[index].isEqual ? .equal : .different
+        }
+        candidates.append(Candidate(slot: slot, location: location))
+        return .unknown
+    }
+
+    /// Begins at the front again, and forgets those that have no verdicts: their slots may be empty by now.
+    mutating func beginRound() {
+        candidates.removeLast(candidates.count - decided)
+        next = 0
+    }
+
+    /// The slots of those that have no verdicts.
+    var undecidedSlots: [Int] { candidates[decided...].map(\.slot) }
+
+    /// Takes down the verdict about the first candidate that has none.
+    mutating func decideNext(_ isEqual: Bool) {
+        candidates[decided].isEqual = isEqual
+        decided += 1
+    }
 }

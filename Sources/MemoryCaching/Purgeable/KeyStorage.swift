@@ -57,6 +57,12 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     /// The key in a slot.
     func key(shard: Int, slot: Int) -> Key { pointer(shard, slot).pointee }
 
+    /// Copies the keys in `slots`.
+    func copy(_ slots: [Int], of shard: Int, to keys: inout [Key]) {
+        keys.reserveCapacity(slots.count)
+        for slot in slots { keys.append(key(shard: shard, slot: slot)) }
+    }
+
     /// Puts a key into a slot that has none.
     func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
 

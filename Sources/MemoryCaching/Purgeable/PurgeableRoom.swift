@@ -13,7 +13,7 @@ internal import Synchronization
 /// drawn belongs to a value that can be evicted, or to a critical section that is about to end.
 struct PurgeableRoom: ~Copyable {
     /// One quantity and its limit, in one line of the processor's cache.
-    struct Stock: ~Copyable {
+    struct Quantity: ~Copyable {
         private let drawn = Atomic<Int>(0)
         /// 0 is no limit.
         private let most: Atomic<Int>
@@ -72,12 +72,12 @@ struct PurgeableRoom: ~Copyable {
         func give(back amount: Int) { drawn.wrappingSubtract(amount, ordering: .relaxed) }
     }
 
-    let count: Stock
-    let bytes: Stock
+    let count: Quantity
+    let bytes: Quantity
 
     init(countLimit: Int, totalCostLimit: Int) {
-        count = Stock(limit: countLimit)
-        bytes = Stock(limit: totalCostLimit)
+        count = Quantity(limit: countLimit)
+        bytes = Quantity(limit: totalCostLimit)
     }
 
     /// Draws room for `count` values with `bytes` bytes; if there is none, draws nothing and says what lacks.

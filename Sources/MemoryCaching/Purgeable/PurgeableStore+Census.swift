@@ -84,7 +84,9 @@ extension PurgeableStore {
             chores.clean(decision, of: census)
         }
         if chores.policy.capacity != nil { rememberGhosts() }
-        if log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep { chores.sweepIsDue = true }
+        if log.takeLosses() > 0 || staleCount.load(ordering: .relaxed) > 0 || log.needsSweep {
+            chores.sweepIsDue = true
+        }
         if occasion == .question { sweepAll() }
         maintenance.hasChores.store(chores.isAny, ordering: .relaxed)
     }

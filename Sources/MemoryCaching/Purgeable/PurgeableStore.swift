@@ -151,6 +151,7 @@ final class PurgeableStore: @unchecked Sendable {
             let result: R? = locked(hash) { state, shard in
                 var found: Int?
                 var undecided = false
+                matching.beginRound()
                 state.index.forEachCandidate(hash, word: word) { slot in
                     let location = LogLocation(word: state.index[slot].pointee.location)
                     switch matching.verdict(shard: shard, slot: slot, location: location) {
@@ -160,7 +161,9 @@ final class PurgeableStore: @unchecked Sendable {
                     }
                     return found == nil
                 }
-                return found != nil || !undecided ? body(&state, shard, found, matching) : nil
+                if found != nil || !undecided { return body(&state, shard, found, matching) }
+                matching.copyUnknown(shard: shard)
+                return nil
             }
             if let result { return result }
             matching.decide()

@@ -64,6 +64,24 @@ import _CacheTestSupport
         for key in 0..<12_000 { #expect(cache.bytes(forKey: key) == value) }
     }
 
+    /// A segment that is half cleaned when the kernel takes pages of it: a page that the cleaner has looked at after its
+    /// loss is still counted as lost.
+    @Test func theCleanerNoticesLostPages() {
+        var random = SplitMix64(seed: 14)
+        let cache = PurgeableCache<Int>()
+        let store = cache.store
+        for key in 0..<4000 { cache.setBytes(bytes(of: key, count: 300 + key % 900), forKey: key) }
+        store.log.sealActive()
+        let numbers = store.log.sealedSegmentNumbers().map(\.number)
+        store.chores.clean(SegmentPolicy.Decision(compact: numbers), of: store.log.takeCensus())
+        store.log.loseSealedPages(percent: 50, using: &random)
+        store.maintenance.alone { store.doChores() }
+        #expect(store.chores.isAny, "in the midst of a segment")
+        let count = cache.count
+        #expect(count < 3000)
+        #expect((0..<4000).count { cache.bytes(forKey: $0) != nil } == count)
+    }
+
     /// The kernel is asked about some large values each time, and about all of them by turns.
     @Test func countAsksAboutSomeLargeValuesOnly() {
         let asked = Counter()

@@ -222,13 +222,9 @@ final class PurgeableStore: @unchecked Sendable {
     @inline(__always)
     private func copy(_ location: LogLocation, _ hash: IndexHash) -> [UInt8]? {
         var result = SegmentLog.ReadResult.stale
-        let bytes = [UInt8](unsafeUninitializedCapacity: location.byteCount) { buffer, count in
-            // An array of no bytes may have no address; its item has a tag to look at all the same.
-            result = log.read(
-                location,
-                hash48: hash.hash48,
-                into: UnsafeMutableRawPointer(buffer.baseAddress) ?? UnsafeMutableRawPointer(bitPattern: 16)!
-            )
+        // Room for a byte at least: an array of none has no address, and its count is stored in what all such share.
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(1, location.byteCount)) { buffer, count in
+            result = log.read(location, hash48: hash.hash48, into: UnsafeMutableRawPointer(buffer.baseAddress!))
             count = result == .copied ? location.byteCount : 0
         }
         return result == .copied ? bytes : nil

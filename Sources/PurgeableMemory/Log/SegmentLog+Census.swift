@@ -109,8 +109,10 @@ extension SegmentLog {
     package func sweepFinished() {
         state.withLock { state in
             for number in 0..<state.segmentCount {
-                table[number].pointee.refills -= table[number].pointee.refillsBeforeSweep
-                table[number].pointee.refillsBeforeSweep = 0
+                // Stored and not changed in place: ThreadSanitizer takes that for a change of the whole record.
+                let segment = table[number]
+                segment.pointee.refills = segment.pointee.refills - segment.pointee.refillsBeforeSweep
+                segment.pointee.refillsBeforeSweep = 0
             }
             state.free += state.worn
             state.worn = []

@@ -11,8 +11,8 @@ extension SegmentLog {
     /// Goes through a sealed segment and calls `item` with each word that may be the tag at the beginning of an item.
     ///
     /// Only the owner of the index knows where items begin, and how long they are: `item` answers the length of the one
-    /// at that offset, which is passed over, or nil if there is none. Dead bytes are looked at word by word. Lost pages
-    /// are not touched. The caller is inside ``gate``.
+    /// at that offset, which is passed over, or nil if there is none. Dead bytes are looked at word by word. Pages
+    /// that are known to be lost are not touched, and those that are found lost are marked. The caller is inside ``gate``.
     ///
     /// - Returns: Where to go on, ``segmentBytes`` at the end; nil if the segment is no longer what it was.
     package func scan(
@@ -27,17 +27,27 @@ extension SegmentLog {
         let end = min(start + byteCount, written)
         var offset = start
         while offset < end {
-            if segment.pointee.isLost(offset / ItemLayout.pageBytes) {
-                offset = (offset / ItemLayout.pageBytes + 1) * ItemLayout.pageBytes
+            let page = offset / ItemLayout.pageBytes
+            let pageEnd = (page + 1) * ItemLayout.pageBytes
+            if segment.pointee.isLost(page) {
+                offset = pageEnd
                 continue
             }
-            let word = cms_load_relaxed_u64(segment.pointee.base + offset)
-            if UInt16(truncatingIfNeeded: word >> 48) == generation,
-                let count = item(word & 0xFFFF_FFFF_FFFF, offset)
+            while offset < min(pageEnd, end) {
+                let word = cms_load_relaxed_u64(segment.pointee.base + offset)
+                if UInt16(truncatingIfNeeded: word >> 48) == generation,
+                    let count = item(word & 0xFFFF_FFFF_FFFF, offset)
+                {
+                    offset = ItemLayout.end(start: offset, byteCount: count)
+                } else {
+                    offset += 8
+                }
+            }
+            // Every written page begins with a tag. A page that was looked at after its loss seems present from now on.
+            if cms_load_acquire_u64(segment.pointee.base + page * ItemLayout.pageBytes) == 0,
+                segment.pointee.generation == generation, segment.pointee.markLost(page)
             {
-                offset = ItemLayout.end(start: offset, byteCount: count)
-            } else {
-                offset += 8
+                losses.wrappingAdd(1, ordering: .relaxed)
             }
         }
         let life = Life(word: segment.pointee.life.load(ordering: .sequentiallyConsistent))

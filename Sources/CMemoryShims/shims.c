@@ -6,6 +6,6 @@
 
 #include "CMemoryShims.h"
 
-static _Thread_local int settlement_depth;
+static _Thread_local int user_code_depth;
 
-int *_Nonnull cms_settlement_depth(void) { return &settlement_depth; }
+int *_Nonnull cms_user_code_depth(void) { return &user_code_depth; }

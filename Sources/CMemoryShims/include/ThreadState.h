@@ -7,7 +7,7 @@
 #ifndef C_MEMORY_SHIMS_THREAD_STATE_H
 #define C_MEMORY_SHIMS_THREAD_STATE_H
 
-/// How many settlements of insertion credit the calling thread is inside. Swift has no thread-local variables.
-int *_Nonnull cms_settlement_depth(void);
+/// How many calls of the user's code the calling thread is inside. Swift has no thread-local variables.
+int *_Nonnull cms_user_code_depth(void);
 
 #endif

@@ -23,6 +23,8 @@ extension CacheEngine {
     @inline(never)
     func tell(of departures: EntryDepartures<Key, Value>, replacement: Value?) {
         let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
+        UserCode.begin()
+        defer { UserCode.end() }
         func tell(of departure: EntryDepartures<Key, Value>.Departure) {
             let isStillHeld =
                 departure.cause == .replaced

@@ -161,7 +161,7 @@ extension CacheEngine {
             if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
             shard.pointee.insert(key, value, hash: newcomer.hash, info: info, cost: cost, deadline: deadline)
             // Of few entries each one tells; of many, the others are told now and then.
-            if shard.pointee.storage.count < Self.fewEntries { shard.pointee.publish() }
+            if shard.pointee.isFew { shard.pointee.publish() }
         } else {
             if isInOrder { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
             let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)
@@ -222,13 +222,13 @@ extension CacheEngine {
 
     /// Charges an insertion to the credit of `shard`, which is locked, and says whether that must be settled first.
     ///
-    /// An insertion by code that the governor runs (a removal handler, a deinitialiser) leaves its charge to the call
-    /// that it is part of: else handlers that insert would go on without end.
+    /// An insertion by a removal handler, or by code that the governor runs, leaves its charge to the insertions to come:
+    /// else handlers that insert would call themselves without end.
     @inlinable
     @inline(__always)
     func charge(_ newcomer: Newcomer, to shard: ShardPointer) -> Bool {
         let isSpent = shard.pointee.credit.spend(min(newcomer.cost, Self.largestCharge))
-        return (isSpent || (Self.isSixteenth(newcomer.hash) && isLookOverdue)) && !CreditSettlement.isUnderWay
+        return (isSpent || (Self.isSixteenth(newcomer.hash) && isLookOverdue)) && !UserCode.isRunning
     }
 
     /// Whether this insertion is one of those that look at the clock: one in sixteen, wherever it goes. Shards that
@@ -251,7 +251,7 @@ extension CacheEngine {
         shard.pointee.credit = InsertionCredit(grantedBytes: 0, leastCharge: spent.leastCharge)
         unlock(shard)
         guard let account else { return }
-        let credit = CreditSettlement.run { account.renew(spent, for: self) }
+        let credit = UserCode.run { account.renew(spent, for: self) }
         let shard = lockShard(hash)
         shard.pointee.credit = credit
         unlock(shard)

@@ -133,6 +133,7 @@ extension CacheEngine {
     ) -> Bool {
         guard let room else { return true }
         var victims = 0
+        var isSure = false
         while let missing = missing(for: newcomer, finding) {
             let isRefusable = ordering == .worth && victims > 0 && missing == .costLimit && finding.slot == 0
             switch evictOne(
@@ -143,9 +144,13 @@ extension CacheEngine {
             ) {
             case .evicted(let cost):
                 victims += 1
+                isSure = false
                 room.pointee.giveBack(places: 1, cost: cost)
             case .tooDear: return false
             case .none:
+                // What the spared entry takes is not what it took when it was found: that is seen under its lock.
+                if isSure, finding.slot != 0 { return true }
+                isSure = true
                 // What is missing lies in stocks, or in entries that have come since the shards published.
                 drainStocks()
                 publishAll()

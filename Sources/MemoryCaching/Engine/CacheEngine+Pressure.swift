@@ -56,7 +56,7 @@ extension CacheEngine: ReclaimableCache {
         forEachDiscardable { entry in
             hooks.discardIfPossible(entry.value)
             guard hooks.isDiscarded(entry.value) else { return }
-            freed += remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
+            freed += remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
         }
         return freed
     }

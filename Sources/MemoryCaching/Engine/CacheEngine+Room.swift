@@ -15,10 +15,6 @@ extension CacheEngine {
     /// Victims that one insertion takes at most while it holds its shard's lock; who needs more is a large insertion.
     @usableFromInline static var mostVictims: Int { 32 }
 
-    /// A shard with fewer entries looks at the others before each victim, and publishes each change: the order of so few
-    /// says little.
-    @usableFromInline static var fewEntries: Int { 64 }
-
     /// Cost that a shard may keep beyond what its entries take: a 64th of the limit in all shards together. With only one
     /// shard nobody else could use it, and nothing is kept.
     @inlinable
@@ -100,7 +96,7 @@ extension CacheEngine {
                 cost = evict(victim, from: source, cause: missing, into: &departures)
                 victims &+= 1
             }
-            if source != shard || source.pointee.storage.count < Self.fewEntries { source.pointee.publish() }
+            if source != shard || source.pointee.isFew { source.pointee.publish() }
             if hasPlace { room.pointee.giveBack(places: 1, cost: 0) } else { hasPlace = true }
             receive(cost, in: shard)
             if pay(needed, from: shard) {
@@ -124,7 +120,7 @@ extension CacheEngine {
         if shard.pointee.published == nil { return false }
         if victims >= Self.mostVictims { return true }
         let limit = limits.cost.load(ordering: .relaxed)
-        return limit > 0 && amount > limit / (4 &* shardCount) && shard.pointee.storage.count >= Self.fewEntries
+        return limit > 0 && amount > limit / (4 &* shardCount) && !shard.pointee.isFew
     }
 
     /// Pays `amount` out of the stock of `shard`, which is locked, and where that is too little out of what nobody has.
@@ -193,28 +189,32 @@ extension CacheEngine {
     func cheaperShard(than shard: ShardPointer, for cause: RemovalCause, after victims: Int) -> ShardPointer {
         guard let published = shard.pointee.published else { return shard }
         shard.pointee.victims &+= 1
-        let isFew = shard.pointee.storage.count < Self.fewEntries
+        let isFew = shard.pointee.isFew
         guard victims > 0 || isFew || shard.pointee.victims & 15 == 0 else { return shard }
+        shard.pointee.shareInflation()
         shard.pointee.publish()
         let word = directory.load(ordering: .relaxed)
         let count = 1 &<< Int(bitPattern: word & 63)
         let first = Self.shard(0, of: word).pointee.published.unsafelyUnwrapped
         let own = (published - first) / 2
-        var least = shard.pointee.leastHeight(for: cause).bitPattern
-        var best = own
-        let looks = victims == 0 || isFew ? count &- 1 : 3
+        let looks = victims == 0 || isFew ? count : 3
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
-        for step in 0..<looks {
-            let index = (start &+ step) & (count &- 1)
-            let height = first[index &* 2 &+ (cause == .costLimit ? 1 : 0)].load(ordering: .relaxed)
-            if height < least { (least, best) = (height, index) }
+        // What others have published may be out of date; who is asked publishes anew, and need not be asked again.
+        for _ in 0..<looks {
+            var least = shard.pointee.leastHeight(for: cause).bitPattern
+            var best = own
+            for step in 0..<looks {
+                let index = (start &+ step) & (count &- 1)
+                let height = first[index &* 2 &+ (cause == .costLimit ? 1 : 0)].load(ordering: .relaxed)
+                if height < least { (least, best) = (height, index) }
+            }
+            guard best != own else { return shard }
+            let other = Self.shard(best, of: word)
+            guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
+            if other.pointee.leastHeight(for: cause) < shard.pointee.leastHeight(for: cause) { return other }
+            other.pointee.publish()
+            unlock(other)
         }
-        guard best != own else { return shard }
-        let other = Self.shard(best, of: word)
-        guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
-        if other.pointee.leastHeight(for: cause) < shard.pointee.leastHeight(for: cause) { return other }
-        other.pointee.publish()
-        unlock(other)
         return shard
     }
 }

@@ -12,9 +12,9 @@ extension CacheEngine {
     /// than parallelism; with less than about 1,000 entries a shard, the policy has too little to rank.
     @usableFromInline static var splitCount: Int { 4096 }
 
-    /// How often a search is repeated because equal hashes have appeared meanwhile. Other threads make that happen once
-    /// in a while, twice in a row hardly ever.
-    @usableFromInline static var comparisonRounds: Int { 32 }
+    /// How often a search is repeated because other keys of the same hash have appeared meanwhile. A thread that sets
+    /// and removes such keys all the time makes that happen while a slow comparison runs.
+    @usableFromInline static var comparisonRounds: Int { 1024 }
 
     /// Bytes from one shard to the next: whole cache lines.
     @inlinable
@@ -75,11 +75,11 @@ extension CacheEngine {
     }
 
     /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are
-    /// compared without it, and the one that was equal is looked for again by its generation. Entries that have
-    /// appeared meanwhile are compared likewise; when there are none, the answer holds.
+    /// compared without it, and the one that was equal is looked for again by its generation, which it keeps whatever
+    /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer holds.
     ///
-    /// An `==` that itself stores keys of the same hash could go on for ever. After ``comparisonRounds`` the last answer
-    /// stands: at worst there are two entries of equal keys then, of which one is found and the other ages.
+    /// An `==` that itself stores keys of the same hash could go on for ever. After ``comparisonRounds`` the key counts
+    /// as not found: at worst there are two entries of equal keys then, of which one is found and the other ages.
     @inlinable
     @inline(never)
     func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
@@ -90,12 +90,14 @@ extension CacheEngine {
             let shard = lockShard(hash)
             let identical = shard.pointee.storage.findWithoutComparing(key, hash) { _ in false }.slot
             if identical != 0 { return (shard, identical) }
-            var matchingSlot: UInt32 = 0
+            if let match {
+                let slot = shard.pointee.storage.slot(ofGeneration: match, hash)
+                if slot != 0 { return (shard, slot) }
+            }
             var first: (generation: UInt32, key: Key)?
             var rest: [(generation: UInt32, key: Key)]?
             shard.pointee.storage.forEachCandidate(hash) { slot in
                 let generation = shard.pointee.storage.generation(of: slot)
-                if generation == match { matchingSlot = slot }
                 if let compared, Int32(bitPattern: generation &- compared) <= 0 { return true }
                 let candidate = (generation, shard.pointee.storage.entries[Int(slot)].key)
                 if first == nil {
@@ -107,16 +109,19 @@ extension CacheEngine {
                 }
                 return true
             }
-            guard let first, rounds < Self.comparisonRounds else { return (shard, matchingSlot) }
-            rounds += 1
+            guard let first else { return (shard, 0) }
             compared = shard.pointee.storage.generation
             unlock(shard)
+            rounds += 1
+            // The keys that were copied out go before the lock is taken again.
+            if rounds > Self.comparisonRounds { break }
             if first.key == key {
                 match = first.generation
-            } else if let other = rest?.first(where: { $0.key == key }) {
-                match = other.generation
+            } else {
+                match = rest?.first { $0.key == key }?.generation
             }
         }
+        return (lockShard(hash), 0)
     }
 
     /// Makes the one shard that a cache begins with, and the ledger before it, in one block.

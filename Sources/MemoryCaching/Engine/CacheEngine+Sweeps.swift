@@ -56,13 +56,18 @@ extension CacheEngine {
     package func removeExpired() {
         guard usesLifetimes.load(ordering: .relaxed) else { return }
         let now = clock.nanoseconds()
-        var index = 0
+        // As many entries at most as there are now: a handler that puts back what has expired must not keep it going.
+        var allowance = entryCount
+        var (index, isFirst) = (0, true)
         while let shard = lockShard(at: index) {
+            if isFirst { shard.pointee.wheel?.restart() }
             var departures = EntryDepartures<Key, Value>()
             let isDone = removeSomeExpired(shard, at: now, into: &departures)
             unlock(shard)
+            allowance -= departures.count
             finish(departures)
-            if isDone { index += 1 }
+            isFirst = isDone || allowance < 0
+            if isFirst { index += 1 }
         }
     }
 
@@ -79,7 +84,8 @@ extension CacheEngine {
         guard let wheel = shard.pointee.wheel else { return slot }
         let isOver = slot != 0 && wheel.deadline(of: slot) <= now
         if isOver { removeExpired(slot, shard, into: &departures) }
-        _ = removeSomeExpired(shard, at: now, into: &departures)
+        // A handler that sets entries which expire at once would else call itself without end.
+        if !UserCode.isRunning { _ = removeSomeExpired(shard, at: now, into: &departures) }
         return isOver ? 0 : slot
     }
 
@@ -129,7 +135,7 @@ extension CacheEngine {
         let entries = nextDiscardable(&place)
         pruningPlace.store(place.word, ordering: .relaxed)
         for entry in entries where hooks.isDiscarded(entry.value) {
-            remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
+            remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
         }
     }
 
@@ -138,7 +144,7 @@ extension CacheEngine {
         guard let hooks, evictsDiscarded.load(ordering: .relaxed) else { return }
         forEachDiscardable { entry in
             guard hooks.isDiscarded(entry.value) else { return }
-            remove(entry.hash, entry.slot, entry.generation, cause: .discarded)
+            remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
         }
     }
 

@@ -234,9 +234,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
                 shard.pointee.noteUse(of: candidate, info)
                 shard.pointee.lookups.hits &+= 1
-                let (found, value) = (entry.pointee.key, entry.pointee.value)
-                unlock(shard)
-                if found == key { return value }
+                if let value = unlockAndCompare(shard, entry, key) { return value }
                 shard = lockShard(hash)
                 shard.pointee.lookups.hits &-= 1
             }
@@ -250,6 +248,17 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let slot: UInt32
         (shard, slot) = locate(key, hash)
         return finishLookup(shard, slot, key, hash)
+    }
+
+    /// Takes the entry out of `shard`, which it unlocks, and compares its key: the value, or nil where they differ. A
+    /// function of its own, so that what it took has gone before anybody locks again.
+    @inlinable
+    @inline(never)
+    func unlockAndCompare(_ shard: ShardPointer, _ entry: UnsafeMutablePointer<Entry<Key, Value>>, _ key: Key) -> Value?
+    {
+        let (found, value) = (entry.pointee.key, entry.pointee.value)
+        unlock(shard)
+        return found == key ? value : nil
     }
 
     /// The rest of a lookup that has found `slot` in `shard`, whose lock it releases: order of use, lifetime and
@@ -288,7 +297,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let generation = shard.pointee.storage.generation(of: slot)
         unlock(shard)
         guard hooks.isDiscarded(value) else { return value }
-        remove(hash, slot, generation, cause: .discarded)
+        remove(hash, slot, generation, holding: value, cause: .discarded)
         shard = lockShard(hash)
         shard.pointee.lookups.hits &-= 1
         shard.pointee.lookups.misses &+= 1
@@ -301,7 +310,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     package func contains(_ key: Key) -> Bool {
         let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
-        let isAlive = slot != 0 && shard.pointee.wheel?.deadline(of: slot) ?? .max > now
+        let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
+        let isAlive = slot != 0 && (deadline > now || deadline == .max)
         unlock(shard)
         return isAlive
     }
@@ -325,6 +335,12 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return value
     }
 
+    /// Whether two values are the same bits, and so the same references: known without code of the user's.
+    @inlinable
+    static func areSameBits(_ left: inout Value, _ right: Value) -> Bool {
+        withUnsafeBytes(of: &left) { left in withUnsafeBytes(of: right) { left.elementsEqual($0) } }
+    }
+
     /// Takes `slot` out of `shard`, whose lock it releases, and tells of it; returns its cost.
     @inlinable
     @discardableResult
@@ -339,14 +355,25 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return cost
     }
 
-    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already; returns its cost.
+    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already or holds another value by
+    /// now; returns its cost.
     @inlinable
     @discardableResult
-    func remove(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32, cause: RemovalCause) -> Int {
+    func remove(
+        _ hash: UInt64,
+        _ slot: UInt32,
+        _ generation: UInt32,
+        holding value: Value,
+        cause: RemovalCause
+    ) -> Int {
         let shard = lockShard(hash)
         var found: UInt32 = 0
         shard.pointee.storage.forEachCandidate(hash) {
-            if $0 == slot, shard.pointee.storage.generation(of: $0) == generation { found = $0 }
+            if $0 == slot, shard.pointee.storage.generation(of: $0) == generation,
+                Self.areSameBits(&shard.pointee.storage.entries[Int($0)].value, value)
+            {
+                found = $0
+            }
             return found == 0
         }
         if found != 0 { return removeLocked(shard, found, cause: cause) }

@@ -49,8 +49,8 @@ struct EntryInfo: Equatable {
     @inline(__always)
     init(bits: UInt32) { self.bits = bits }
 
-    // Layout: 0…9 code of the stay | 10…21 density code, or epoch in order of use | 22…25 level | 26 touched | 27 first stay | 28 free
-    //         | 29 discardable | 30 expires | 31 exact order
+    // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 free
+    //         | 29 discardable | 30 expires | 31 order of use
     @inlinable @inline(__always) static var touched: UInt32 { 1 << 26 }
     @inlinable @inline(__always) static var firstStay: UInt32 { 1 << 27 }
     /// Costs nothing, so it is no victim for a cost limit.
@@ -87,14 +87,14 @@ struct EntryInfo: Equatable {
         set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
     }
 
-    /// Of an entry in order of use, in place of the density: the epoch of its shard in which it was moved last.
+    /// Of an entry in order of use, in place of density and level: the epoch of its shard in which it was moved last.
     @inlinable
     @inline(__always)
     var epoch: UInt32 {
         get { bits >> 10 & EntryInfo.mostEpoch }
         set { bits = bits & ~(EntryInfo.mostEpoch << 10) | newValue << 10 }
     }
-    @inlinable @inline(__always) static var mostEpoch: UInt32 { 0xFFF }
+    @inlinable @inline(__always) static var mostEpoch: UInt32 { 0xFFFF }
 
     /// 1 … 15: how often it has been kept for a hit.
     @inlinable

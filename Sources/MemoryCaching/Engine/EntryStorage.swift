@@ -104,7 +104,7 @@ struct EntryStorage<Key: Hashable, Value> {
             if word == 0 { return 0 }
             if word & Self.tagMask == tag {
                 let slot = word & Self.slotMask
-                if entries[Int(slot)].key == key { return slot }
+                if KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
             }
             index = (index &+ 1) & mask
         }
@@ -195,6 +195,17 @@ struct EntryStorage<Key: Hashable, Value> {
             }
             index = (index &+ 1) & mask
         }
+    }
+
+    /// The slot of the entry of `generation`, whose hash is `hash`; 0 where it has gone.
+    @inlinable
+    func slot(ofGeneration generation: UInt32, _ hash: UInt64) -> UInt32 {
+        var found: UInt32 = 0
+        forEachCandidate(hash) { slot in
+            if self.generation(of: slot) == generation { found = slot }
+            return found == 0
+        }
+        return found
     }
 
     /// The generation of the entry at `slot`; 0 where none is kept.

@@ -46,6 +46,22 @@ package enum KeyHash<Key: Hashable> {
         return false
     }
 
+    /// Whether a stored key is equal to one that is harmless to compare.
+    ///
+    /// Equal text is at most nine times as long: in any normal form three times as long as in another, in bytes of UTF-8
+    /// (UAX #15, "Respecting Canonical Equivalence"). What is longer still is not looked into: it would be normalised.
+    @inlinable
+    @inline(__always)
+    static func isEqual(_ stored: Key, to key: Key) -> Bool {
+        if Key.self == String.self, unsafeBitCast(stored, to: String.self).utf8.count > 9 &* longestText {
+            return false
+        }
+        if Key.self == Substring.self, unsafeBitCast(stored, to: Substring.self).utf8.count > 9 &* longestText {
+            return false
+        }
+        return stored == key
+    }
+
     /// Bytes of the longest text that is compared under a lock: comparing so much takes as long as some cache misses.
     @inlinable
     @inline(__always)
@@ -57,7 +73,7 @@ package enum KeyHash<Key: Hashable> {
     @inline(__always)
     static func areIdentical(at left: UnsafeRawPointer, _ right: Key) -> Bool {
         // Compared in place: a key that is loaded is retained, which costs as much as the rest of a lookup.
-        MemoryLayout<Key>.size == 8 && left.load(as: UInt64.self) == bits(of: right)
+        MemoryLayout<Key>.size == 8 && left.loadUnaligned(as: UInt64.self) == bits(of: right)
     }
 
     @inlinable

@@ -98,17 +98,24 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// A use of the entry at `slot`, whose flags are `info`.
     ///
-    /// Entries in order of use move to the end. In the only shard each does, so that the order is exact. In one of many
-    /// an entry that has moved among the last sixteenth of the moves stays where it is: then a hit mostly reads only,
-    /// and whoever is at the head is still among the oldest sixteenth of the shard.
+    /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the order
+    /// is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then a hit
+    /// mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
     @inlinable
     @inline(__always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
         if info.has(EntryInfo.exact) {
-            if published == nil || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
+            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
         }
+    }
+
+    @inlinable
+    @inline(never)
+    mutating func tick() {
+        inflation = ledger.pointee.advanceInflation(beyond: inflation, by: 0x1p-10)
+        if inflation - base > 4096 { rebase(by: Float(inflation - base)) }
     }
 
     /// Moves an entry in order of use to the end of its queue.
@@ -117,11 +124,21 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let view = storage.view
         noteMove(of: slot)
         order.moveToEnd(slot, height: Float(inflation - base) + view[slot].pointee.info.stay.length, in: view)
+        if isFew { publish() }
     }
 
+    /// Whether the order of this shard alone says little. Such a shard publishes each change, and looks at the others
+    /// before each victim.
+    @inlinable
+    @inline(__always)
+    var isFew: Bool { storage.count < 64 }
+
+    /// A move to the end of the order of use. Where there are few entries in each of many shards, L rises a little with
+    /// each: so what was used later stands higher, in whichever shard it is.
     @inlinable
     @inline(__always)
     mutating func noteMove(of slot: UInt32) {
+        if published != nil, isFew { tick() }
         movesInEpoch &+= 1
         if movesInEpoch &* 32 >= storage.count {
             movesInEpoch = 0
@@ -156,6 +173,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             meta.pointee.info = info
             enqueue(slot)
         }
+    }
+
+    /// Tells the other shards of L, and learns what they have told.
+    @inlinable
+    mutating func shareInflation() {
+        ledger.pointee.raiseInflation(to: inflation)
+        inflation = max(inflation, ledger.pointee.inflation)
     }
 
     /// Raises L to `height` where it is lower.
@@ -203,9 +227,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func settleEvidence(residents: Int) {
-        ledger.pointee.raiseInflation(to: inflation)
+        shareInflation()
         PolicyLedger.exchange(ledger, &evidence, &weights, residents: residents)
-        inflation = ledger.pointee.inflation
         let risen = inflation - base
         if ghosts.lifetime > 0, risen > 16384 * ghosts.lifetime { rebase(by: Float(risen)) }
     }
@@ -288,10 +311,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func exchange(_ slot: UInt32, with value: inout Value) {
         let entry = storage.entries + Int(slot)
         entry.pointee.meta.info.bits |= EntryInfo.touched
-        if let identities = storage.identities {
-            storage.generation &+= 1
-            identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
-        }
         counters.insertions &+= 1
         counters.removals[.replaced] &+= 1
         swap(&entry.pointee.value, &value)
@@ -318,10 +337,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         meta.pointee.info = info
         storage.setCost(cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
-        if let identities = storage.identities {
-            storage.generation &+= 1
-            identities[Int(slot)] = UInt64(storage.generation) &<< 32 | identities[Int(slot)] & 0xFFFF_FFFF
-        }
         enqueue(slot)
         counters.insertions &+= 1
         counters.removals[.replaced] &+= 1

@@ -34,6 +34,9 @@ final class TimerWheel {
     private var heads = [UInt32](repeating: 0, count: levels * 64)
     /// One bit for each bucket with slots.
     private var occupied = [UInt64](repeating: 0, count: levels)
+    /// The slot of the present millisecond that is compared next, and the tick that is; 0 for the first of its bucket.
+    private var compared: UInt32 = 0
+    private var comparedTick: Int64 = -1
     /// The bucket whose slots are moving down just now.
     private var opened: Int?
     /// The tick up to which buckets have been opened.
@@ -118,6 +121,7 @@ final class TimerWheel {
         let (before, after) = (previous[Int(slot)], next[Int(slot)])
         if before == 0 { heads[bucket] = after } else { next[Int(before)] = after }
         if after != 0 { previous[Int(after)] = before }
+        if slot == compared { compared = after }
         if heads[bucket] == 0 { occupied[bucket >> 6] &= ~(1 << UInt64(bucket & 63)) }
         buckets[Int(slot)] = 0
     }
@@ -126,7 +130,7 @@ final class TimerWheel {
     /// which each slot that moves down a wheel takes one. It stays scheduled until it is cancelled.
     ///
     /// However many slots end at one moment, a call does a bounded piece of work: a bucket that has been opened empties
-    /// over several calls. Within the present millisecond it looks at the first ``mostCompared`` slots only.
+    /// over several calls, and of the present millisecond a call compares ``mostCompared`` slots, the next one others.
     @usableFromInline
     func firstDue(at now: Int64, steps: inout Int) -> UInt32 {
         let nowTick = now >> Self.tickBits
@@ -153,14 +157,22 @@ final class TimerWheel {
                 opened = bucket
                 continue
             }
-            var slot = heads[bucket]
-            for _ in 0..<Self.mostCompared where slot != 0 {
+            if start < nowTick { return heads[bucket] }
+            if comparedTick != start { (compared, comparedTick) = (0, start) }
+            if compared == 0 { compared = heads[bucket] }
+            for _ in 0..<Self.mostCompared {
+                let slot = compared
                 if deadlines[Int(slot)] <= now { return slot }
-                slot = next[Int(slot)]
+                compared = next[Int(slot)]
+                if compared == 0 { return 0 }
             }
+            steps = 0
             return 0
         }
     }
+
+    /// Has the next search begin anew: one that ends with steps left has then compared all.
+    func restart() { compared = 0 }
 
     private func link(_ slot: UInt32) {
         let tick = max(deadlines[Int(slot)] >> Self.tickBits, current)

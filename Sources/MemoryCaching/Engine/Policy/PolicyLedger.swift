@@ -33,6 +33,22 @@ struct PolicyLedger: ~Copyable {
         if height > inflation { _ = inflationBits.max(height.bitPattern, ordering: .relaxed) }
     }
 
+    /// Raises L, and at least from `height`, by `step`; returns it.
+    @inlinable
+    func advanceInflation(beyond height: Double, by step: Double) -> Double {
+        var bits = inflationBits.load(ordering: .relaxed)
+        while true {
+            let next = max(Double(bitPattern: bits), height) + step
+            let (exchanged, now) = inflationBits.weakCompareExchange(
+                expected: bits,
+                desired: next.bitPattern,
+                ordering: .relaxed
+            )
+            if exchanged { return next }
+            bits = now
+        }
+    }
+
     /// Hands in a shard's evidence and brings its weights up to date.
     @usableFromInline
     static func exchange(

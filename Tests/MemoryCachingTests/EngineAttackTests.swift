@@ -1,0 +1,169 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+import Foundation
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// Equal hashes for all; comparing may run code.
+private struct AlikeKey: Hashable, Sendable {
+    var name: Int
+    nonisolated(unsafe) static var onCompare: (() -> Void)?
+
+    static func == (left: Self, right: Self) -> Bool {
+        onCompare?()
+        return left.name == right.name
+    }
+    func hash(into hasher: inout Hasher) {}
+}
+
+private final class Doomed: Sendable {
+    let onDeinit: @Sendable () -> Void
+    init(_ onDeinit: @escaping @Sendable () -> Void) { self.onDeinit = onDeinit }
+    deinit { onDeinit() }
+}
+
+/// Eight bytes that lie at addresses divisible by four only.
+private struct SmallParts: Hashable, Sendable {
+    var first: Int32
+    var second: Int32
+}
+
+/// What attacks from outside have broken once.
+@Suite("Engine: promises that were broken once", .serialized)
+struct EngineAttackTests {
+    @Test("a value that a lookup let go of does not die under a lock")
+    func deinitialisersOutsideLocks() {
+        let cache = MemoryCache<AlikeKey, Doomed>()
+        cache[AlikeKey(name: 1)] = Doomed { _ = cache.contains(AlikeKey(name: 3)) }
+        AlikeKey.onCompare = {
+            AlikeKey.onCompare = nil
+            cache.removeAll()
+        }
+        failingWhenStuck("a lookup whose == removes what it compares") {
+            #expect(cache[AlikeKey(name: 2)] == nil)
+        }
+        AlikeKey.onCompare = nil
+    }
+
+    @Test("equal strings in two normal forms are one key, however fast its value changes")
+    func slowComparisons() {
+        let cache = MemoryCache<String, Int>()
+        let composed = String(repeating: "\u{E9}", count: 5000)
+        let decomposed = String(repeating: "e\u{301}", count: 5000)
+        let isDone = Atomic<Bool>(false)
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            var round = 0
+            repeat {
+                cache[composed] = round
+                round += 1
+            } while !isDone.load(ordering: .relaxed)
+            group.leave()
+        }
+        for _ in 0..<5 { cache[decomposed] = -1 }
+        isDone.store(true, ordering: .relaxed)
+        group.wait()
+        #expect(cache.count == 1)
+        cache.removeValue(forKey: composed)
+        #expect(!cache.contains(composed) && !cache.contains(decomposed) && cache.count == 0)
+    }
+
+    @Test("a key of eight bytes may lie at any address")
+    func alignment() {
+        let cache = MemoryCache<SmallParts, Int32>()
+        for part in Int32(0)..<100 { cache[SmallParts(first: part, second: -part)] = part }
+        for part in Int32(0)..<100 { #expect(cache[SmallParts(first: part, second: -part)] == part) }
+    }
+
+    @Test("what ends in the present millisecond counts no longer, behind however many that do not")
+    func endsWithinOneTick() {
+        let clock = ManualClock()
+        let cache = MemoryCache<Int, Int>(countLimit: 3500, options: .init(clock: clock))
+        clock.advance(by: .nanoseconds(1 << 20))
+        for key in 0..<1000 { cache.setValue(key, forKey: key, cost: 1, expiresAfter: .nanoseconds(1_000)) }
+        for key in 1000..<3500 { cache.setValue(key, forKey: key, cost: 1, expiresAfter: .nanoseconds(500_000)) }
+        clock.advance(by: .nanoseconds(2_000))
+        #expect(cache.count == 2500 && cache.totalCost == 2500)
+        for key in 4000..<4100 { cache.setValue(key, forKey: key, cost: 1, expiresAfter: .seconds(1)) }
+        #expect((1000..<3500).allSatisfy(cache.contains), "the dead go before the living")
+    }
+
+    @Test("a handler that sets again what has expired, to expire at once")
+    func handlerThatRevives() {
+        let clock = ManualClock()
+        let told = Atomic<Int>(0)
+        nonisolated(unsafe) weak var weakCache: MemoryCache<Int, Int>?
+        let cache = MemoryCache<Int, Int>(
+            options: .init(
+                removalHandler: { key, value, cause in
+                    guard cause == .expired else { return }
+                    told.add(1, ordering: .relaxed)
+                    weakCache?.setValue(value, forKey: key, expiresAfter: .zero)
+                },
+                clock: clock
+            )
+        )
+        weakCache = cache
+        for key in 0..<200 { cache.setValue(key, forKey: key, expiresAfter: .seconds(1)) }
+        clock.advance(by: .seconds(2))
+        failingWhenStuck("a handler that revives what has expired") { _ = cache.count }
+        #expect(told.load(ordering: .relaxed) >= 200)
+    }
+
+    @Test("in order of use, a cache that has shrunk keeps what was used last", arguments: [1, 3, 10, 50, 200])
+    func shrunk(_ limit: Int) {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SplitMix64(seed: seed)
+        let engine = CacheEngine<Int, Int>(ordering: .reuse)
+        for key in 0..<6000 { engine.setValue(key, forKey: key) }
+        engine.removeAll()
+        engine.countLimit = limit
+        var order: [Int] = []
+        for key in 10_000..<12_000 {
+            if !order.isEmpty, Bool.random(using: &random) {
+                let used = order.remove(at: Int.random(in: 0..<order.count, using: &random))
+                #expect(engine.value(forKey: used) == used, "seed \(seed)")
+                order.append(used)
+            }
+            engine.setValue(key, forKey: key)
+            order.append(key)
+            guard order.count > limit else { continue }
+            let victim = order.indices.first { !engine.contains(order[$0]) }
+            if victim != 0 { Issue.record("number \(victim ?? -1) of \(limit) went (seed \(seed))") }
+            if let victim { order.remove(at: victim) }
+        }
+        engine._checkInvariants()
+    }
+
+    @Test("in order of use, every victim of a large cache is among the oldest tenth")
+    func oldestTenth() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SplitMix64(seed: seed)
+        let limit = 8000
+        let engine = CacheEngine<Int, Int>(countLimit: limit, ordering: .reuse)
+        // Keys in order of their last use, as the moments of those uses.
+        var lastUse: [Int: Int] = [:]
+        var worst = 0
+        for step in 0..<30_000 {
+            for _ in 0..<2 {
+                let used = step - 1 - Int.random(in: 0..<limit, using: &random)
+                if engine.value(forKey: used) != nil { lastUse[used] = step }
+            }
+            lastUse[step] = step
+            engine.removalObserver = { gone, _, _ in
+                // Counting is slow: of each hundredth victim it is asked how many are older.
+                let use = lastUse.removeValue(forKey: gone) ?? 0
+                if step % 100 == 0 { worst = max(worst, lastUse.values.count { $0 < use }) }
+            }
+            engine.setValue(step, forKey: step)
+        }
+        #expect(worst <= limit / 10, "one of number \(worst) went (seed \(seed))")
+    }
+}

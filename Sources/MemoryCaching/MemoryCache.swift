@@ -14,11 +14,18 @@
 /// if let image = images[url] { draw(image) }
 /// ```
 ///
-/// **Promises.** A value just set is in the cache, unless its cost alone is larger than `totalCostLimit`: then it is
-/// refused by itself, counted in ``CacheStatistics/refusals``, and what was stored under its key goes too. Limits hold
-/// for the whole cache after every call returns, with any number of threads. Entries of cost 0 are never evicted for
-/// the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers, deinitialisers) runs under a lock,
-/// so all of it may use the cache.
+/// **Promises.** A value just set is in the cache, unless it is refused:
+///
+/// - A value whose cost alone is larger than `totalCostLimit` is refused, and what was stored under its key is removed.
+/// - A value for a new key is refused if, after it has displaced one entry, it would have to displace others that are
+///   worth more. A value that replaces another is never refused for its worth.
+///
+/// A refusal is counted in ``CacheStatistics/refusals``, `setValue` returns false, and the removal handler is called
+/// once with ``RemovalCause/costLimit``. Limits hold for the whole cache after every call returns, with any number of
+/// threads, also while they are changed. A key that is replaced is found at every moment. Entries of cost 0 are never
+/// evicted for the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers, deinitialisers) runs
+/// under a lock, so all of it may use the cache. No insertion waits for another one, and none sweeps more than some
+/// dozens of expired entries.
 ///
 /// **Complexity.** Lookups and removals take O(1) on average, insertions amortised O(1), evictions among them.
 ///
@@ -144,7 +151,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///     negative or not a number where unknown.
     ///   - lifetime: how long it stays at most; nil for the cache's default.
     /// - Returns: whether the value was stored. It is refused if its cost alone is larger than `totalCostLimit`, and if
-    ///   it is new and worth less than the entries that it would displace after the first one.
+    ///   its key is new and it is worth less than the entries that it would displace after the first one.
     /// - Complexity: O(1) on average, amortised.
     @inlinable
     @discardableResult

@@ -14,7 +14,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// Called once for every entry that leaves the cache, whatever the cause, on the thread whose call made it leave,
     /// after every lock has been released: it may use the cache. Not called when the cache itself is deinitialised.
     ///
-    /// For ``RemovalCause/replaced`` the value is the old one.
+    /// For ``RemovalCause/replaced`` the value is the old one. A value that is refused is told of once, with
+    /// ``RemovalCause/costLimit``, though it was never in the cache. What the handler itself inserts settles no memory
+    /// credit and sweeps no expired entries; the next insertion outside a handler does.
     public var removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)?
 
     /// How long entries live that are set without a lifetime of their own; nil, the default, for ever.

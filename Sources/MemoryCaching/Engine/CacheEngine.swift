@@ -33,21 +33,31 @@ public import Synchronization
 // fixed when it is enqueued, L being the height of the last victim: so every queue is sorted, and the next victim is
 // the least head. An entry that was used in its stay gets another one, at a higher level. Evicted entries leave a
 // ghost; from what ghosts would have earned, and what keeping them would have spent, the cache learns how much a stay
-// is worth for each class of entry (`PolicyLearner`). L, the weights and the budget are those of the whole cache, and
-// a victim is the least head of all shards, which each publish theirs.
+// is worth for each class of entry (`PolicyLearner`). L, the weights and the room are those of the whole cache; each
+// shard has a copy of L and of the weights, and exchanges what it has seen for them now and then.
+//
+// # Who pays for a newcomer
+//
+// Room (`Room`) has one owner at a time: nobody, an entry, or the stock of a shard. An insertion pays from the stock of
+// its shard, then from what nobody has, then by victims of its own shard, and all of that in one critical section
+// (`CacheEngine+Room`). What a shard cannot pay for is stored as a large value, one at a time, with room collected from
+// all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys are
+// spread evenly, so shards age alike; each sixteenth victim is looked for in all of them.
 //
 // GreedyDual-Size-Frequency: Cherkasova, HP Labs TR 98-69 (1998); GreedyDual: Young, SODA 1991; lazy promotion: Yang
 // et al., HotOS 2023; ghosts of a queue: Megiddo and Modha, "ARC", FAST 2003.
 //
 // # Invariants
 //
-// 1. The totals in `budget` never exceed the limits: room is reserved before an entry goes in, and where there is none
-//    a victim's room is taken over. When no call is under way they equal what the shards hold.
+// 1. The totals in `Room` never exceed the limits: room is drawn before an entry goes in, and where there is none a
+//    victim's room is taken over. When no call is under way they equal the entries and the stocks of the shards.
 // 2. No code of the user's runs under a lock: not `hash(into:)`, not an `==` that is not known to be harmless, no
 //    handler, no clock, no deinitialiser. What leaves is carried out in `EntryDepartures` and let go of after unlocking.
 // 3. Keys are never hashed again: what was stored is found by what was stored, whatever became of the key.
-// 4. At most one shard's lock is waited for at a time; a second one is only tried. The ledger's lock is a leaf.
-// 5. A newcomer is never its own victim, and what costs nothing is no victim of a cost limit.
+// 4. The lock of large insertions comes before any shard's. At most one shard's lock is waited for at a time; a second
+//    one is only tried. The ledger's lock is a leaf.
+// 5. A newcomer is never its own victim, nor is the entry that it replaces; what costs nothing is no victim of a cost
+//    limit.
 
 /// A concurrent cache with strict limits, the engine behind `MemoryCache` and `NSCache`. See the essay at the top of
 /// this file.

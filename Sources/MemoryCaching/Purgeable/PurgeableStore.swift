@@ -207,14 +207,17 @@ final class PurgeableStore: @unchecked Sendable {
         let hash = hash(word)
         shards[hash.shard(mask: shardMask.load(ordering: .relaxed))].hint.prefetch(hash)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let found = find(hash, word, &matching)
+        var isTick = false
         var bytes: [UInt8]?
-        if let location = found.location {
+        while true {
+            let found = find(hash, word, &matching)
+            isTick = isTick || found.isTick
+            guard let location = found.location else { break }
             bytes = found.large.map { $0.copy() } ?? copy(location, hash)
-            if bytes == nil { dropLost(hash, word, &matching, location) }
+            if bytes != nil || !dropLost(hash, word, &matching, location) { break }
         }
         log.gate.leave(pass)
-        if found.isTick { maintainIfSecondPassed() }
+        if isTick { maintainIfSecondPassed() }
         return bytes
     }
 
@@ -239,11 +242,12 @@ final class PurgeableStore: @unchecked Sendable {
     ) throws(E) -> R? {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let found = find(hash, word, &matching)
+        var found = find(hash, word, &matching)
         var bytes: [UInt8]?
-        if let location = found.location, found.large == nil {
+        while let location = found.location, found.large == nil {
             bytes = copy(location, hash)
-            if bytes == nil { dropLost(hash, word, &matching, location) }
+            if bytes != nil || !dropLost(hash, word, &matching, location) { break }
+            found = find(hash, word, &matching)
         }
         log.gate.leave(pass)
         if found.isTick { maintainIfSecondPassed() }
@@ -252,28 +256,32 @@ final class PurgeableStore: @unchecked Sendable {
         // Outside of the gate, which user code could hold open for ever.
         if let result = try large.withBytes(body) { return result }
         let again = log.gate.enter(0)
-        dropLost(hash, word, &matching, location)
+        _ = dropLost(hash, word, &matching, location)
         log.gate.leave(again)
         return nil
     }
 
-    /// Removes the entry that a read found lost, unless it is another one by now, and counts the hit as a miss.
+    /// Removes the entry that a read found lost, and counts the hit as a miss. True where the key has another value by
+    /// now, or its bytes have been moved: then nothing is lost, and the hit is not counted, because the caller looks
+    /// again.
     func dropLost<M: KeyMatching>(
         _ hash: IndexHash,
         _ word: UInt64,
         _ matching: inout M,
         _ location: LogLocation
-    ) {
+    ) -> Bool {
         var departures = Departures()
-        withEntry(hash, word, &matching) { state, shard, slot, _ in
+        let isElsewhere = withEntry(hash, word, &matching) { state, shard, slot, _ in
             state.hits &-= 1
+            if let slot {
+                if !state.holds(location, in: slot) { return true }
+                take(slot, hash, &state, shard, &departures)
+            }
             state.misses &+= 1
-            guard let slot,
-                state.index[slot].pointee.location & ~LogLocation.referencedBit == location.unreferenced.word
-            else { return }
-            take(slot, hash, &state, shard, &departures)
+            return false
         }
         settle(&departures, .discarded)
+        return isElsewhere
     }
 
     // MARK: Removing
@@ -351,15 +359,23 @@ final class PurgeableStore: @unchecked Sendable {
     func contains<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let found = withEntry(hash, word, &matching) { state, _, slot, _ in
-            guard let slot else { return Found() }
-            let location = LogLocation(word: state.index[slot].pointee.location)
-            return Found(location: location, large: location.isLarge ? state.large[location.largePlace]?.value : nil)
-        }
-        let isThere =
-            if let large = found.large { !large.isDiscarded } else {
-                found.location.map { !log.isLost($0) } ?? false
+        var isThere = false
+        var place: LogLocation?
+        while true {
+            let found = withEntry(hash, word, &matching) { state, _, slot, _ in
+                guard let slot else { return Found() }
+                let location = LogLocation(word: state.index[slot].pointee.location)
+                return Found(
+                    location: location.unreferenced,
+                    large: location.isLarge ? state.large[location.largePlace]?.value : nil
+                )
             }
+            // Lost in one place, it may have been moved to another: then it is looked for again.
+            guard let location = found.location, location != place else { break }
+            place = location
+            isThere = if let large = found.large { !large.isDiscarded } else { !log.isLost(location) }
+            if isThere { break }
+        }
         log.gate.leave(pass)
         return isThere
     }

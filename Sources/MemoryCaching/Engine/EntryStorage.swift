@@ -337,69 +337,6 @@ struct EntryStorage<Key: Hashable, Value> {
         return run
     }
 
-    // MARK: Growing
-
-    /// Words of a table up to which it is rebuilt at once: half as many entries, in some 100 µs.
-    @inlinable static var mostRebuilt: Int { 1 << 14 }
-
-    @inlinable
-    @inline(never)
-    mutating func growTable() {
-        if oldTable != nil { moveWords(places: .max) }
-        let size = Int(bitPattern: tableMask &+ 1)
-        (oldTable, oldMask, movedPlaces) = (table, tableMask, 0)
-        table = AlignedMemory.allocateZeros(size &* 8).bindMemory(to: UInt32.self, capacity: size &* 2)
-        tableMask = UInt(bitPattern: size &* 2 &- 1)
-        if size <= Self.mostRebuilt {
-            forEachSlot { link($0, hash: hash(of: $0)) }
-            movedPlaces = UInt(bitPattern: size)
-            moveWords()
-        }
-    }
-
-    /// Moves words from the old table to the present one: of 64 places where most are empty, of 16 where they are not.
-    /// The present table is full after as many more insertions as there were entries; a tenth of them moves all words.
-    @inlinable
-    @inline(never)
-    mutating func moveWords(places: Int = 64) {
-        guard let oldTable else { return }
-        var left = places
-        while left > 0, movedPlaces <= oldMask {
-            let word = oldTable[Int(bitPattern: movedPlaces)]
-            if word == 0 {
-                movedPlaces &+= 1
-                left &-= 1
-            } else {
-                // Emptying may move another word here.
-                let slot = word & Self.slotMask
-                empty(movedPlaces, of: oldTable, oldMask)
-                link(slot, hash: hash(of: slot))
-                left &-= 4
-            }
-        }
-        guard movedPlaces > oldMask else { return }
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
-        self.oldTable = nil
-    }
-
-    @inlinable
-    @inline(never)
-    mutating func growSlab() {
-        let grown = capacity &* 2
-        let stride = MemoryLayout<Entry<Key, Value>>.stride
-        entries = AlignedMemory.grow(UnsafeMutableRawPointer(entries), from: capacity &* stride, to: grown &* stride)
-            .assumingMemoryBound(to: Entry<Key, Value>.self)
-        identities = identities.map {
-            AlignedMemory.grow(UnsafeMutableRawPointer($0), from: capacity &* 8, to: grown &* 8)
-                .assumingMemoryBound(to: UInt64.self)
-        }
-        costs = costs.map {
-            AlignedMemory.grow(UnsafeMutableRawPointer($0), from: capacity &* 8, to: grown &* 8)
-                .assumingMemoryBound(to: Int.self)
-        }
-        capacity = grown
-    }
-
     /// Calls `body` with every slot that holds an entry, in order of slots.
     @inlinable
     func forEachSlot(_ body: (UInt32) -> Void) {

@@ -22,10 +22,11 @@
 ///
 /// A refusal is counted in ``CacheStatistics/refusals``, `setValue` returns false, and the removal handler is called
 /// once with ``RemovalCause/costLimit``. Limits hold for the whole cache after every call returns, with any number of
-/// threads, also while they are changed. A key that is replaced is found at every moment. Entries of cost 0 are never
+/// threads, also while they are changed. A lookup beside a replacement finds the old value or the
+/// new one. Entries of cost 0 are never
 /// evicted for the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers, deinitialisers) runs
-/// under a lock, so all of it may use the cache. No insertion waits for another one, and none sweeps more than some
-/// dozens of expired entries.
+/// under a lock, so all of it may use the cache. No insertion waits for room that another one holds; values that are
+/// large beside the limit are inserted one at a time. No insertion sweeps more than some dozens of expired entries.
 ///
 /// **Complexity.** Lookups and removals take O(1) on average, insertions amortised O(1), evictions among them.
 ///

@@ -9,14 +9,17 @@ internal import Synchronization
 
 /// Moving entries to other slots: when the cache outgrows its one shard, and when a shard has become much too large.
 extension PurgeableStore {
-    /// Deals the entries of the one shard out to all. Once in a cache's life; nobody else can be in the other shards
-    /// yet.
+    /// Deals the entries of the one shard out to all. Once in a cache's life.
+    ///
+    /// No key's operation is in the other shards before the mask says so, but walks over all shards are: so each is
+    /// locked, always after the first. Walks go upwards: what has left the first shard before a walk came to it, the walk
+    /// meets further on.
     func split() {
         locked(shard: 0) { _ in
             guard shardMask.load(ordering: .relaxed) == 0 else { return }
             let mask = Self.shardCount - 1
             deal(0) { $0.shard(mask: mask) }
-            for shard in 1...mask { shards[shard].hint.update(shards[shard].state.index) }
+            for shard in 1...mask { locked(shard: shard) { shards[shard].hint.update($0.index) } }
             shardMask.store(mask, ordering: .releasing)
         }
     }
@@ -37,7 +40,7 @@ extension PurgeableStore {
         }
     }
 
-    /// Moves a shard's entries to fresh ones; the caller holds the shard's lock, and nobody is in the others.
+    /// Moves a shard's entries to fresh slots, of it and of others; the caller holds the shard's lock.
     private func deal(_ from: Int, _ destination: (IndexHash) -> Int) {
         var old = PurgeableIndex()
         swap(&old, &shards[from].state.index)
@@ -53,12 +56,16 @@ extension PurgeableStore {
                 let shard = destination(hash)
                 guard (shard == from) == (round == 1) else { continue }
                 let location = LogLocation(word: entry.location)
-                let new = shards[shard].state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
-                if location.isLarge, let moved = large[location.largePlace] {
-                    let place = shards[shard].state.keep(moved.value, serial: moved.serial, slot: new)
-                    shards[shard].state.index[new].pointee.location = place.word
+                let moved = location.isLarge ? large[location.largePlace] : nil
+                func place(_ state: inout PurgeableShard.State) {
+                    let new = state.index.insert(hash, word: entry.word, location: location.word, seed: seed)!
+                    if let moved {
+                        let place = state.keep(moved.value, serial: moved.serial, slot: new)
+                        state.index[new].pointee.location = place.word
+                    }
+                    if shard != from || new != slot { keys?.move(shard: from, slot: slot, toShard: shard, slot: new) }
                 }
-                if shard != from || new != slot { keys?.move(shard: from, slot: slot, toShard: shard, slot: new) }
+                if shard == from { place(&shards[from].state) } else { locked(shard: shard, place) }
             }
         }
         shards[from].hint.update(shards[from].state.index)

@@ -1,0 +1,105 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+// Removing: an entry leaves the index under its shard's lock; what it held goes after unlocking.
+extension PurgeableStore {
+    /// Takes an entry out of the index and gives its room back. The caller is inside the gate, and lets go of the
+    /// `departures` by ``settle(_:_:)`` after unlocking.
+    func take(
+        _ slot: Int,
+        _ hash: IndexHash,
+        _ state: inout PurgeableShard.State,
+        _ shard: Int,
+        _ departures: inout Departures
+    ) {
+        let location = LogLocation(word: state.index[slot].pointee.location)
+        keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
+        state.index.remove(slot, hash)
+        if let bytes = release(location, &state, &departures) { room.give(backCount: 1, bytes: bytes) }
+    }
+
+    /// Releases the value at `location` and answers its bytes; nil if it went with its segment, which has given its
+    /// room back.
+    func release(
+        _ location: LogLocation,
+        _ state: inout PurgeableShard.State,
+        _ departures: inout Departures
+    ) -> Int? {
+        let bytes = state.byteCount(location)
+        if let large = state.release(location) {
+            departures.large.append(large)
+        } else {
+            switch log.release(location) {
+            case .counted: break
+            case .last: departures.retired.append(location.segment)
+            case .stale:
+                staleCount.wrappingSubtract(1, ordering: .relaxed)
+                return nil
+            }
+        }
+        departures.count += 1
+        departures.bytes += bytes
+        return bytes
+    }
+
+    /// Lets go of what has left the index; no lock held.
+    func settle(_ departures: inout Departures, _ cause: RemovalCause) {
+        for segment in departures.retired { log.discardRetired(segment) }
+        for value in departures.large { largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed) }
+        counters.removed(departures.count, cause)
+        departures = Departures()
+    }
+
+    @inline(__always)
+    func remove<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        var departures = Departures()
+        let location: LogLocation? = withEntry(hash, word, &matching) { state, shard, slot, _ in
+            guard let slot else { return nil }
+            let location = LogLocation(word: state.index[slot].pointee.location)
+            take(slot, hash, &state, shard, &departures)
+            return location
+        }
+        // A segment that was retired since shows no pages, but had them when the item was taken.
+        let wasThere =
+            if let location, departures.count > 0 {
+                location.isLarge
+                    ? !departures.large.contains { $0.isDiscarded } : !log.isLost(location) || log.isStale(location)
+            } else { false }
+        settle(&departures, wasThere ? .removed : .discarded)
+        log.gate.leave(pass)
+        return wasThere
+    }
+
+    func removeAll() {
+        let pass = log.gate.enter(0)
+        for shard in 0..<Self.shardCount {
+            var departures = Departures()
+            // The old index is freed after unlocking.
+            var old = PurgeableShard.State()
+            locked(shard: shard) { state in
+                swap(&state, &old)
+                state.resume(old.hits, old.misses, old.insertions)
+                for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
+                    keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
+                    _ = release(LogLocation(word: old.index[slot].pointee.location), &old, &departures)
+                }
+                room.give(backCount: departures.count, bytes: departures.bytes)
+                keys?.shrink(shard: shard, toSlots: 0)
+                shards[shard].hint.update(state.index)
+            }
+            settle(&departures, .removed)
+        }
+        log.sealActive()
+        log.gate.leave(pass)
+        remembersGhosts.store(false, ordering: .relaxed)
+        maintenance.wasEmptied.store(true, ordering: .relaxed)
+    }
+}

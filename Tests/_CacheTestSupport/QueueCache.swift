@@ -32,11 +32,11 @@ package final class QueueCache: ReclaimableCache {
         let spent = state.withLock { state -> InsertionCredit? in
             state.values.append(value)
             state.bytes += value.count
-            return state.credit.spend(givesCosts ? value.count : 0) ? state.credit : nil
+            return state.credit.spend(givesCosts ? value.count : 0) ? state.credit.take() : nil
         }
         guard let spent else { return }
         let credit = account.renew(spent, for: self)
-        state.withLock { $0.credit = credit }
+        state.withLock { $0.credit.add(credit) }
     }
 
     package var count: Int { state.withLock { $0.values.count - $0.first } }
@@ -79,7 +79,7 @@ package final class QueueCache: ReclaimableCache {
         return freed
     }
 
-    package func revokeInsertionCredit() { state.withLock { $0.credit.revoke() } }
+    package func revokeInsertionCredit() -> Int { state.withLock { $0.credit.revoke() } }
 }
 
 /// A clock that stands still until it is told otherwise.

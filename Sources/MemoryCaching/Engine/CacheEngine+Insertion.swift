@@ -247,13 +247,12 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func settleCredit(of shard: ShardPointer, _ hash: UInt64) {
-        let spent = shard.pointee.credit
-        shard.pointee.credit = InsertionCredit(grantedBytes: 0, leastCharge: spent.leastCharge)
+        let spent = shard.pointee.credit.take()
         unlock(shard)
         guard let account else { return }
         let credit = UserCode.run { account.renew(spent, for: self) }
         let shard = lockShard(hash)
-        shard.pointee.credit = credit
+        shard.pointee.credit.add(credit)
         unlock(shard)
     }
 }

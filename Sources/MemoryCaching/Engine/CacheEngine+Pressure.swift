@@ -91,8 +91,10 @@ extension CacheEngine: ReclaimableCache {
     }
 
     @usableFromInline
-    package func revokeInsertionCredit() {
-        forEachShard { $0.pointee.credit.revoke() }
+    package func revokeInsertionCredit() -> Int {
+        var bytes = 0
+        forEachShard { bytes += $0.pointee.credit.revoke() }
+        return bytes
     }
 
     @usableFromInline

@@ -48,9 +48,25 @@ package struct InsertionCredit: Sendable {
         return remainingBytes <= 0
     }
 
-    /// Takes back what is left: the next insertion asks, and what has been spent is still reported.
-    @inlinable package mutating func revoke() {
+    /// Takes back what is left: the next insertion asks, and what has been spent is still reported. Returns what had been
+    /// granted.
+    @inlinable package mutating func revoke() -> Int {
+        defer { grantedBytes = 0 }
         remainingBytes &-= grantedBytes
-        grantedBytes = 0
+        return grantedBytes
+    }
+
+    /// Hands out what is to be reported and leaves a credit of nothing, so that every insertion asks until ``add(_:)``.
+    @inlinable package mutating func take() -> InsertionCredit {
+        defer { self = InsertionCredit(grantedBytes: 0, leastCharge: leastCharge) }
+        return self
+    }
+
+    /// Adds what the governor has granted to what is there: other threads may have asked for the same shard meanwhile, and
+    /// a grant that was overwritten would count as unspent for ever.
+    @inlinable package mutating func add(_ grant: InsertionCredit) {
+        grantedBytes &+= grant.grantedBytes
+        remainingBytes &+= grant.grantedBytes
+        leastCharge = grant.leastCharge
     }
 }

@@ -10,11 +10,16 @@ internal import Synchronization
 // What the caches may hold while pressure lasts, and measuring what they hold.
 extension MemoryGovernor {
     /// Below the ceiling that pressure has set: evicts before more may be inserted, and grants a small part of it.
-    /// `overrun` is what the last insertion took beyond its grant.
-    func keepBelowCeiling(granting grant: Int, overrun: Int, budget: Int?) -> Int {
-        guard isUnderPressure else { return grant }
-        let (grant, measurement) = state.withLock {
-            $0.episode.admit(grant, outstanding: unspent, overrun: overrun)
+    ///
+    /// - Parameters:
+    ///   - granted: bytes that count as outstanding already.
+    ///   - overrun: what the last insertion took beyond its grant.
+    func keepBelowCeiling(granting granted: Int, to figures: PressureFigures, overrun: Int, budget: Int?) -> Int {
+        guard isUnderPressure else { return granted }
+        let (grant, measurement) = state.withLock { state in
+            let admission = state.episode.admit(granted, outstanding: unspent - granted, overrun: overrun)
+            addOutstanding(admission.grant - granted, of: figures)
+            return admission
         }
         guard let measurement else { return grant }
         let holdings = measure()
@@ -23,7 +28,7 @@ extension MemoryGovernor {
                 measurement: measurement,
                 holdings,
                 floor: PressureEpisode.floor(budget: budget),
-                unspent: unspent + grant + overrun
+                unspent: unspent + overrun
             )
         }
         if excess > 0 {

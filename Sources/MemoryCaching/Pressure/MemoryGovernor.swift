@@ -161,6 +161,8 @@ package final class MemoryGovernor: Sendable {
         let isLast = state.withLock { state in
             state.members.removeValue(forKey: ObjectIdentifier(figures)) != nil && state.members.isEmpty
         }
+        // Its credits go with it.
+        addOutstanding(-figures.outstanding.load(ordering: .relaxed), of: figures)
         if isLast { settle() }
     }
 
@@ -193,24 +195,28 @@ package final class MemoryGovernor: Sendable {
             // A 256th of what is left: many shards share an allowance without any of them coming away empty.
             let grant = min(left / 256, 64 << 20)
             allowance.subtract(grant, ordering: .relaxed)
-            outstanding.add(grant - granted, ordering: .relaxed)
+            addOutstanding(grant - granted, of: figures)
             return grant
         }
-        outstanding.subtract(granted, ordering: .relaxed)
+        addOutstanding(-granted, of: figures)
         // A credit of nothing was never granted, or has been revoked: what it reports is older than this insertion.
-        let grant = look(now, for: figures, overrun: granted == 0 ? 0 : max(0, spent - granted))
-        outstanding.add(grant, ordering: .relaxed)
-        return grant
+        return look(now, for: figures, overrun: granted == 0 ? 0 : max(0, spent - granted))
     }
 
-    /// Bytes that may be inserted without asking again.
-    var unspent: Int { max(0, outstanding.load(ordering: .relaxed)) }
+    /// Bytes that may be inserted without asking again: the credits of all shards, and grants on their way to one.
+    package var unspent: Int { outstanding.load(ordering: .relaxed) }
+
+    func addOutstanding(_ bytes: Int, of figures: PressureFigures) {
+        figures.outstanding.add(bytes, ordering: .relaxed)
+        outstanding.add(bytes, ordering: .relaxed)
+    }
 
     private func look(_ now: UInt64, for figures: PressureFigures, overrun: Int) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
         guard let reading = gauge.read(now: now) else {
             nextLook.store(now &+ 1_000_000, ordering: .relaxed)
-            return keepBelowCeiling(granting: 1 << 20, overrun: overrun, budget: nil)
+            addOutstanding(1 << 20, of: figures)
+            return keepBelowCeiling(granting: 1 << 20, to: figures, overrun: overrun, budget: nil)
         }
         nextLook.store(now &+ AdmissionLedger.Look(reading).respite, ordering: .relaxed)
         let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
@@ -219,6 +225,8 @@ package final class MemoryGovernor: Sendable {
             let wasTight = state.isTight
             state.isTight = reading.room < reading.limit / 16
             let decision = state.ledger.admit(.init(reading), outstanding: unspent)
+            // At once, so that whoever asks next knows of it.
+            addOutstanding(decision.grant, of: figures)
             return (decision, state.isTight && !wasTight)
         }
         let hasAmpleRoom = reading.room > reading.limit / 4 && !isUnderPressure
@@ -226,7 +234,7 @@ package final class MemoryGovernor: Sendable {
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
         if becameTight { revokeCredits() }
         carryOut(decision)
-        return keepBelowCeiling(granting: decision.grant, overrun: overrun, budget: reading.limit)
+        return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.limit)
     }
 
     /// Takes note of a look: under the lock.
@@ -287,8 +295,9 @@ package final class MemoryGovernor: Sendable {
     /// Makes every shard of every cache ask before it inserts again.
     func revokeCredits() {
         allowance.store(0, ordering: .relaxed)
-        outstanding.store(0, ordering: .relaxed)
-        for participant in participants() { participant.cache.revokeInsertionCredit() }
+        for participant in participants() {
+            addOutstanding(-participant.cache.revokeInsertionCredit(), of: participant.figures)
+        }
     }
 }
 

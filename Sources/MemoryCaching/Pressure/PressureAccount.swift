@@ -53,6 +53,8 @@ package final class PressureFigures: Sendable {
     let insertions = Atomic(0)
     let costs = Atomic(0)
     let charged = Atomic(0)
+    /// Bytes granted to this cache and not yet reported as spent.
+    let outstanding = Atomic(0)
     let isRegistered = Atomic(false)
     /// Published by the governor: see ``InsertionEstimate``.
     let leastCharge = Atomic(Int(InsertionEstimate.pessimistic))

@@ -110,7 +110,7 @@ struct PressureEpisode: Sendable {
     }
 
     /// Takes note of what the measurement found, while `unspent` bytes may be inserted without asking; returns how many
-    /// bytes are to be evicted. Nothing where another thread's measurement came first.
+    /// bytes are to be evicted. Nothing where another thread has decided meanwhile, or carried out its decision.
     mutating func finish(measurement: Int, _ holdings: Holdings, floor: Int, unspent: Int) -> Int {
         guard measurement == measurements, kept != nil else { return 0 }
         self.floor = floor
@@ -121,8 +121,12 @@ struct PressureEpisode: Sendable {
         return evict(max(0, excess), of: held)
     }
 
-    /// Takes note that an eviction has been carried out, as far as there was something to evict.
-    mutating func evicted(_ bytes: Int) { beingEvicted = max(0, beingEvicted - Double(bytes)) }
+    /// Takes note that an eviction has been carried out, as far as there was something to evict. Who measures at this
+    /// moment may have seen what is gone now, and must not decide by it.
+    mutating func evicted(_ bytes: Int) {
+        measurements += 1
+        beingEvicted = max(0, beingEvicted - Double(bytes))
+    }
 
     private mutating func evict(_ bytes: Double, of held: Double) -> Int {
         measurements += 1

@@ -38,10 +38,11 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// returns about how many bytes that freed.
     func evict(bytes: Int, below price: Double) -> Int
 
-    /// Takes back the credit of every shard, so that each one's next insertion asks the governor again.
+    /// Takes back the credit of every shard, so that each one's next insertion asks the governor again; returns the bytes
+    /// that had been granted.
     ///
     /// Called when memory has become short: what was promised while there was room no longer holds.
-    func revokeInsertionCredit()
+    func revokeInsertionCredit() -> Int
 
     /// Says at what price the process has just sold a byte of some other cache.
     ///

@@ -62,10 +62,8 @@ extension PurgeableStore: ReclaimableCache {
 
     /// Makes the next insertion of every shard ask the governor again.
     @usableFromInline
-    func revokeInsertionCredit() {
-        for shard in 0..<Self.shardCount {
-            locked(shard: shard) { $0.credit.revoke() }
-        }
+    func revokeInsertionCredit() -> Int {
+        (0..<Self.shardCount).reduce(0) { bytes, shard in bytes + locked(shard: shard) { $0.credit.revoke() } }
     }
 
     /// Nothing: the order in which the kernel takes pages knows no prices.
@@ -74,13 +72,8 @@ extension PurgeableStore: ReclaimableCache {
 
     /// Asks the governor for another credit; no lock held.
     func renewCredit(_ hash: IndexHash) {
-        let spent = locked(hash) { state, _ in
-            let spent = state.credit
-            // Others in this shard go on meanwhile; they ask when this is spent, too.
-            state.credit = InsertionCredit(grantedBytes: spent.grantedBytes, leastCharge: spent.leastCharge)
-            return spent
-        }
+        let spent = locked(hash) { state, _ in state.credit.take() }
         let next = pressure.renew(spent, for: self)
-        locked(hash) { state, _ in state.credit = next }
+        locked(hash) { state, _ in state.credit.add(next) }
     }
 }

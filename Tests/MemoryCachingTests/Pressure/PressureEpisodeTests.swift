@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryPressure
+import Synchronization
 import Testing
 
 @testable import MemoryCaching
@@ -131,6 +132,21 @@ import Testing
         let excessAfter = episode.finish(measurement: try #require(fourth), held, floor: 1_000_000, unspent: 0)
         #expect(excessAfter == 500_000)
     }
+
+    /// One thread measures, another one evicts meanwhile: what the first has seen is not there any more.
+    @Test func whatAnotherHasEvictedSinceTheMeasurementIsNotEvictedAgain() throws {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: [:], floor: 1_000_000, now: 0)
+        let held = holdings(entries: 1500, of: 1000)
+        let (_, first) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        let excess = episode.finish(measurement: try #require(first), held, floor: 1_000_000, unspent: 0)
+        #expect(excess == 500_000)
+        // Looks while the other one's eviction is under way.
+        let (_, second) = episode.admit(1, outstanding: 0, overrun: 1 << 30)
+        episode.evicted(500_000)
+        let stale = episode.finish(measurement: try #require(second), held, floor: 1_000_000, unspent: 0)
+        #expect(stale == 0)
+    }
 }
 
 @Suite struct InsertionCreditTests {
@@ -138,13 +154,62 @@ import Testing
         var credit = InsertionCredit(grantedBytes: 1000, leastCharge: 10)
         let isSpent = credit.spend(300)
         #expect(!isSpent)
-        credit.revoke()
+        let revoked = credit.revoke()
+        #expect(revoked == 1000)
         #expect(credit.grantedBytes == 0 && credit.grantedBytes - credit.remainingBytes == 300)
         let asks = credit.spend(0)
         #expect(asks)
         #expect(credit.grantedBytes - credit.remainingBytes == 310)
-        credit.revoke()
-        #expect(credit.grantedBytes - credit.remainingBytes == 310)
+        let revokedAgain = credit.revoke()
+        #expect(revokedAgain == 0 && credit.grantedBytes - credit.remainingBytes == 310)
+    }
+
+    /// Two threads ask for one shard at the same time, and what is inserted meanwhile is charged as well.
+    @Test func grantsThatComeTogetherAddUp() {
+        var credit = InsertionCredit(grantedBytes: 1000, leastCharge: 10)
+        _ = credit.spend(1000)
+        let spent = credit.take()
+        #expect(spent.grantedBytes == 1000 && spent.insertions == 1 && spent.costs == 1000)
+        let asks = credit.spend(100)
+        #expect(asks)
+        let spentMeanwhile = credit.take()
+        #expect(spentMeanwhile.grantedBytes == 0 && spentMeanwhile.remainingBytes == -100)
+        _ = credit.spend(5)
+        credit.add(InsertionCredit(grantedBytes: 4000, leastCharge: 20))
+        credit.add(InsertionCredit(grantedBytes: 300, leastCharge: 30))
+        #expect(credit.grantedBytes == 4300 && credit.remainingBytes == 4290 && credit.leastCharge == 30)
+        #expect(credit.insertions == 1 && credit.costs == 5)
+    }
+}
+
+@Suite struct OutstandingCreditTests {
+    /// What counts as granted and not spent is what the shards have: four threads ask for one shard and then for many,
+    /// credits are revoked meanwhile, and a cache goes with its credits.
+    @Test func everyByteGrantedIsSpentRevokedOrHeldByAShard() async {
+        let governor = MemoryGovernor(
+            monitor: MemoryPressureMonitor(signals: [ManualPressureSignal()]),
+            gauge: MemoryGauge(SystemFiles(root: "/nonexistent"))
+        )
+        let monitor = governor.monitor
+        monitor.companion.withLock { $0.object = governor }
+        do {
+            let cache = MemoryCache<Int, [UInt8]>(options: .init(pressureMonitor: monitor))
+            await withTaskGroup(of: Void.self) { group in
+                for thread in 0..<4 {
+                    group.addTask {
+                        for key in 0..<4_000 {
+                            cache[thread << 32 | key] = [1]
+                            if key % 500 == 0 { governor.revokeCredits() }
+                        }
+                    }
+                }
+            }
+            var held = 0
+            cache.engine.forEachShard { held += $0.pointee.credit.grantedBytes }
+            #expect(held > 0 && governor.unspent == held)
+            withExtendedLifetime(cache) {}
+        }
+        #expect(governor.unspent == 0)
     }
 }
 

@@ -36,9 +36,9 @@ import _CacheTestSupport
         #expect(sandbox.outOfMemoryKills == 0)
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
         #expect(report.wrong == 0, "\(outcome)")
-        // That the cache is no empty one; which part of the memory it fills is measured by hand, because it depends on
-        // the machine. A process takes a sixth of this limit before it caches anything.
-        #expect(report.share > 0.1, "\(outcome)")
+        // A process takes some 15 MiB before it caches anything: a sixth of this limit. Measured in debug builds: 0.57 to
+        // 0.59 with 200 bytes, 0.78 and more else; half of that is asked for, because the processors may be busy.
+        #expect(report.share >= (bytes == 200 ? 0.25 : 0.45), "\(outcome)")
     }
 
     /// Values that become 300 times as large, or as small, in the middle: what was learned of the first is wrong for the

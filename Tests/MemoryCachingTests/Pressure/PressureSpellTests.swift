@@ -136,10 +136,7 @@ import _CacheTestSupport
             }
             try await group.waitForAll()
         }
-        // Seen once, with the engine's checks on: 100,000 bytes were left. Several threads evict too much now and then.
-        withKnownIssue("several threads may evict below the floor", isIntermittent: true) {
-            #expect(cache.totalCost >= ceiling / 2)
-        }
+        #expect(cache.totalCost >= ceiling / 2)
         withExtendedLifetime(machine) {}
     }
 

@@ -98,6 +98,28 @@ import _CacheTestSupport
     }
 
     /// A key whose value is replaced by a dearer one is found all the while.
+    /// As many as there were are trimmed, not as many as come meanwhile.
+    @Test func trimmingEndsBesideInsertions() {
+        failingWhenStuck("a trim beside insertions") {
+            let cache = PurgeableCache<Int>()
+            for key in 0..<20_000 { cache.setBytes([1], forKey: key) }
+            let isTrimmed = Counter()
+            onThreads(2) { thread in
+                if thread == 0 {
+                    cache.trim(toCount: 0)
+                    cache.trim(toCost: 0)
+                    isTrimmed.increment()
+                } else {
+                    var key = 0
+                    while isTrimmed.value == 0 {
+                        cache.setBytes([1], forKey: key % 40_000)
+                        key += 1
+                    }
+                }
+            }
+        }
+    }
+
     @Test func aReplacementIsNeverMissing() {
         let cache = PurgeableCache<Int>(totalCostLimit: 1000)
         let missing = Counter()

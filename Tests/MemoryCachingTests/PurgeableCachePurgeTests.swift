@@ -140,16 +140,57 @@ import _CacheTestSupport
         #expect(held == cache.count)
     }
 
-    @Test func memoryOfTheIndexComesBack() {
-        let cache = PurgeableCache<String>()
-        for key in 0..<50_000 { cache.setBytes([1, 2, 3], forKey: "key number \(key)") }
-        let slots = (0..<PurgeableStore.shardCount).reduce(0) { $0 + cache.store.shards[$1].state.index.slotCount }
-        #expect(slots >= 50_000)
-        for key in 1000..<50_000 { cache.removeBytes(forKey: "key number \(key)") }
-        cache.store.shrink()
-        let left = (0..<PurgeableStore.shardCount).reduce(0) { $0 + cache.store.shards[$1].state.index.slotCount }
-        #expect(left <= 1000)
-        for key in 0..<1000 { #expect(cache.bytes(forKey: "key number \(key)") == [1, 2, 3]) }
-        #expect(cache.count == 1000)
+    /// The last value of a sealed segment: its removal retires the segment, whose pages must be asked about before.
+    @Test func theRemovalOfAValueThatIsLostSaysSo() {
+        var random = SplitMix64(seed: 1)
+        for others in [0, 3] {
+            let cache = PurgeableCache<Int>()
+            for key in 0...others { cache.setBytes(bytes(of: key, count: 5000), forKey: key) }
+            cache.store.log.sealActive()
+            cache.store.log.loseSealedPages(percent: 100, using: &random)
+            #expect(!cache.contains(0))
+            #expect(!cache.removeBytes(forKey: 0), "beside \(others)")
+            #expect(cache.store.counters.removed.load(ordering: .relaxed) == 0)
+            #expect(cache.count == 0)
+        }
+        let cache = PurgeableCache<Int>()
+        cache.setBytes(bytes(of: 0, count: 5000), forKey: 0)
+        cache.store.log.sealActive()
+        #expect(cache.removeBytes(forKey: 0), "nothing is lost")
+    }
+
+    private func slots(_ cache: PurgeableCache<some Hashable>) -> Int {
+        (0..<PurgeableStore.shardCount).reduce(0) { $0 + cache.store.shards[$1].state.index.slotCount }
+    }
+
+    /// Every eviction goes over the slots, used or not: those that are not must become few.
+    @Test func slotsComeBack() {
+        let chunks = PurgeableStore.shardCount * PurgeableIndex.chunkSize
+        let removed = PurgeableCache<String>()
+        for key in 0..<50_000 { removed.setBytes([1, 2, 3], forKey: "key number \(key)") }
+        #expect(slots(removed) >= 50_000)
+        for key in 1000..<50_000 { removed.removeBytes(forKey: "key number \(key)") }
+        #expect(slots(removed) <= chunks)
+        for key in 0..<1000 { #expect(removed.bytes(forKey: "key number \(key)") == [1, 2, 3]) }
+        #expect(removed.count == 1000)
+        let evicted = PurgeableCache<String>()
+        for key in 0..<50_000 { evicted.setBytes([1, 2, 3], forKey: "key number \(key)") }
+        evicted.countLimit = 10
+        #expect(slots(evicted) <= chunks)
+        #expect(evicted.count == 10)
+        #expect((0..<50_000).count { evicted.bytes(forKey: "key number \($0)") != nil } == 10)
+    }
+
+    /// Entries that move to lower slots are gone over in the same order as before.
+    @Test func theOrderOfEvictionOutlivesShrinking() {
+        let cache = PurgeableCache<Int>()
+        for key in 0..<1000 { cache.setBytes([1], forKey: key) }
+        cache.trim(toCount: 700)
+        for key in 1000..<1100 { cache.setBytes([1], forKey: key) }
+        for key in 1050..<1100 { cache.removeBytes(forKey: key) }
+        for key in 300..<810 { cache.removeBytes(forKey: key) }
+        #expect(slots(cache) < 250)
+        cache.trim(toCount: 50)
+        #expect((1000..<1050).allSatisfy { cache.contains($0) }, "the newest stay")
     }
 }

@@ -41,8 +41,8 @@ struct PurgeableChores {
     var sweepIsDue = false
     /// Where the sweep goes on; nil while there is none.
     var sweep: (shard: Int, slot: Int)?
-    /// The mask of shards when it began.
-    var sweepMask = 0
+    /// ``PurgeableStore/deals`` when it began, and its own since.
+    var dealsOfSweep = 0
     /// Where the next look at large values begins.
     var largeShard = 0
     var largePlace = 0

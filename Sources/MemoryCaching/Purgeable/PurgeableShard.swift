@@ -66,6 +66,9 @@ struct PurgeableShard: ~Copyable {
                 && index[slot].pointee.location & ~LogLocation.referencedBit == location.unreferenced.word
         }
 
+        /// Whether less than a quarter of the slots are in use. One chunk may be as empty as it likes.
+        var isSparse: Bool { index.slotCount > max(PurgeableIndex.chunkSize, 4 * index.count) }
+
         /// The bytes of an entry's value.
         func byteCount(_ location: LogLocation) -> Int {
             location.isLarge ? large[location.largePlace]?.value.byteCount ?? 0 : location.byteCount

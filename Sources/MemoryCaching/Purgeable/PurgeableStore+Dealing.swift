@@ -29,19 +29,27 @@ extension PurgeableStore {
         for shard in 0..<Self.shardCount { shrink(shard) }
     }
 
-    /// Gives memory of one shard back. It is locked for as long as it takes to rebuild: some 10 ns an entry.
-    func shrink(_ shard: Int) {
+    /// Gives memory of one shard back, unless a quarter of its slots or more are in use; true if it has moved entries.
+    ///
+    /// The hand goes round all slots, so that free ones cost every eviction time. The shard is locked for as long as it
+    /// takes to rebuild: some 10 ns an entry and 1 ns a slot, and as many entries must go before it is done again.
+    @discardableResult
+    func shrink(_ shard: Int) -> Bool {
         locked(shard: shard) { _ in
-            let count = shards[shard].state.index.count
-            guard shards[shard].state.index.slotCount > max(1024, 4 * count) else { return }
+            guard shards[shard].state.isSparse else { return false }
+            // The hand stays before the entry that it was before.
+            let passed = 0..<min(shards[shard].state.hand, shards[shard].state.index.slotCount)
+            let hand = passed.count { shards[shard].state.index[$0].pointee.location != 0 }
             deal(shard) { _ in shard }
             shards[shard].state.ghosts = nil
-            shards[shard].state.hand = 0
+            shards[shard].state.hand = hand
+            return true
         }
     }
 
     /// Moves a shard's entries to fresh slots, of it and of others; the caller holds the shard's lock.
     private func deal(_ from: Int, _ destination: (IndexHash) -> Int) {
+        deals.wrappingAdd(1, ordering: .relaxed)
         var old = PurgeableIndex()
         swap(&old, &shards[from].state.index)
         var large: [LargeSlot?] = []

@@ -14,15 +14,18 @@ extension PurgeableStore {
         evict(.costLimit) { room.bytes.excess > 0 }
     }
 
-    func trim(toCount limit: Int) { evict(.countLimit) { room.count.exceeds(limit) } }
+    /// Evicts until there are `limit` entries at most, or as many have gone as there were: others go on inserting.
+    func trim(toCount limit: Int) { evict(.countLimit, atMost: room.count.held) { room.count.exceeds(limit) } }
 
-    func trim(toCost limit: Int) { evict(.costLimit) { room.bytes.exceeds(limit) } }
+    /// Evicts until there are `limit` bytes at most, or as many entries have gone as there were.
+    func trim(toCost limit: Int) { evict(.costLimit, atMost: room.count.held) { room.bytes.exceeds(limit) } }
 
-    private func evict(_ cause: RemovalCause, while isTooMuch: () -> Bool) {
+    private func evict(_ cause: RemovalCause, atMost most: Int = .max, while isTooMuch: () -> Bool) {
         var backoff = Backoff()
-        while isTooMuch() {
+        var left = most
+        while left > 0, isTooMuch() {
             // Where nothing is left to evict, others are about to give back what they have drawn.
-            if evictOne(sparing: nil, cause) == nil { backoff.pause() }
+            if evictOne(sparing: nil, cause) == nil { backoff.pause() } else { left -= 1 }
         }
     }
 
@@ -40,9 +43,13 @@ extension PurgeableStore {
         for _ in 0..<2 * (mask + 1) {
             let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
             var departures = Departures()
-            locked(shard: shard) { advanceHand(&$0, shard, sparing: hash, &departures) }
+            let isSparse = locked(shard: shard) { state in
+                if state.index.count > 0 { advanceHand(&state, shard, sparing: hash, &departures) }
+                return state.isSparse
+            }
             let (count, bytes) = (departures.count, departures.bytes)
             settle(&departures, cause)
+            if isSparse { shrink(shard) }
             if count > 0 {
                 freed = bytes
                 break

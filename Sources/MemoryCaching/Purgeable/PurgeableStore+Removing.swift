@@ -61,21 +61,28 @@ extension PurgeableStore {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         var departures = Departures()
+        var sparse: Int?
         let location: LogLocation? = withEntry(hash, word, &matching) { state, shard, slot, _ in
             guard let slot else { return nil }
             let location = LogLocation(word: state.index[slot].pointee.location)
             take(slot, hash, &state, shard, &departures)
+            sparse = state.isSparse ? shard : nil
             return location
         }
-        // A segment that was retired since shows no pages, but had them when the item was taken.
-        let wasThere =
-            if let location, departures.count > 0 {
-                location.isLarge
-                    ? !departures.large.contains { $0.isDiscarded } : !log.isLost(location) || log.isStale(location)
-            } else { false }
+        let wasThere = if let location, departures.count > 0 { wasThere(location, departures) } else { false }
         settle(&departures, wasThere ? .removed : .discarded)
+        if let sparse { shrink(sparse) }
         log.gate.leave(pass)
         return wasThere
+    }
+
+    /// Whether the value that was at `location`, which has been taken out of the index, was still there.
+    private func wasThere(_ location: LogLocation, _ departures: borrowing Departures) -> Bool {
+        if location.isLarge { return !departures.large.contains { $0.isDiscarded } }
+        // Its segment was retired with it, and has its pages until that is settled.
+        if departures.retired.contains(location.segment) { return !log.hasLostPage(location) }
+        // One that another thread has retired since shows no pages, but had them when the item was taken.
+        return !log.isLost(location) || log.isStale(location)
     }
 
     func removeAll() {

@@ -24,7 +24,7 @@ extension PurgeableStore {
     private func sweep(_ count: Int) {
         if chores.sweep == nil, chores.sweepIsDue {
             chores.sweepIsDue = false
-            chores.sweepMask = shardMask.load(ordering: .acquiring)
+            chores.dealsOfSweep = deals.load(ordering: .relaxed)
             chores.sweep = (0, 0)
             log.sweepStarts()
         }
@@ -36,7 +36,7 @@ extension PurgeableStore {
             if let end {
                 chores.sweep = (shard, end)
             } else {
-                shrink(shard)
+                if shrink(shard) { chores.dealsOfSweep += 1 }
                 chores.sweep = shard + 1 < Self.shardCount ? (shard + 1, 0) : nil
                 if chores.sweep == nil { sweepEnded() }
             }
@@ -45,10 +45,10 @@ extension PurgeableStore {
     }
 
     private func sweepEnded() {
-        if chores.sweepMask == shardMask.load(ordering: .acquiring) {
+        if chores.dealsOfSweep == deals.load(ordering: .relaxed) {
             log.sweepFinished()
         } else {
-            // The one split has dealt entries into shards that had been swept.
+            // Others have moved entries to where the sweep had been.
             chores.sweepIsDue = true
         }
     }

@@ -88,8 +88,11 @@ extension SegmentLog {
     }
 
     /// Whether the item is gone, as mincore(2) and earlier reads know: no page is touched.
-    package func isLost(_ location: LogLocation) -> Bool {
-        if isStale(location) || isKnownLost(location) { return true }
+    package func isLost(_ location: LogLocation) -> Bool { isStale(location) || hasLostPage(location) }
+
+    /// Whether the kernel has taken one of the pages at `location`, whatever lies there by now.
+    package func hasLostPage(_ location: LogLocation) -> Bool {
+        if isKnownLost(location) { return true }
         let segment = table[location.segment]
         guard segment.pointee.isVolatile.load(ordering: .relaxed) else { return false }
         let pages = ItemLayout.pages(start: location.offset, byteCount: location.byteCount)

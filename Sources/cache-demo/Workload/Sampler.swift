@@ -30,17 +30,23 @@ final class Sampler: Sendable {
     func begin(at now: ContinuousClock.Instant) {
         start.withLock { $0 = now }
         Thread.detachNewThread { [self] in
-            while !finished.withLock({ $0 }) {
-                report()
-                Thread.sleep(forTimeInterval: Self.interval)
-            }
+            while tell() { Thread.sleep(forTimeInterval: Self.interval) }
         }
     }
 
     /// Tells the last figures.
-    func finish() {
-        finished.withLock { $0 = true }
-        report()
+    func finish() { tell(isLast: true) }
+
+    /// Tells the figures, unless the last ones have been told; false then. Under a lock, so that figures that were taken
+    /// before the last ones are not told after them.
+    @discardableResult
+    private func tell(isLast: Bool = false) -> Bool {
+        finished.withLock { finished in
+            if finished { return false }
+            finished = isLast
+            report()
+            return true
+        }
     }
 
     private func report() {

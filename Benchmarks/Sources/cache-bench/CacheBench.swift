@@ -38,6 +38,9 @@ struct CacheBench: ParsableCommand {
     @Option(help: ArgumentHelp("Draw a chart.", valueName: "file"))
     var svg: String?
 
+    @Flag(help: "Give each thread a cache of its own: what threads that share nothing reach on this machine.")
+    var apart = false
+
     @Flag(inversion: .prefixedNo, help: "Measure bytes per entry too.")
     var bytes = true
 
@@ -105,6 +108,10 @@ struct CacheBench: ParsableCommand {
         }
         for subject in subjects { subject.finish() }
         print(table.text)
+        if threads.contains(where: { $0 > 1 }) {
+            let trip = String(format: "%.0f", RoundTrip.nanoseconds())
+            print("a cache line between two threads and back: \(trip) ns")
+        }
         let figures = table.figures(
             product: Self.product,
             nsCache: Self.nsCache,
@@ -117,12 +124,13 @@ struct CacheBench: ParsableCommand {
 
     private func subjects() -> [any Subject] {
         let requests = RequestStore()
+        let caches = apart ? threads.max() ?? 1 : 1
         var subjects: [any Subject] = [
-            SwiftSubject(Self.product, MemoryCacheSubject.self, requests),
-            SwiftSubject(Self.dictionary, DictionarySubject.self, requests),
-            SwiftSubject(Self.byHand, HandwrittenLRUSubject.self, requests),
-            SwiftSubject(Self.nsCache, NSCacheSubject.self, requests),
-            SwiftSubject(Self.foundation, FoundationNSCacheSubject.self, requests),
+            SwiftSubject(Self.product, MemoryCacheSubject.self, requests, caches: caches),
+            SwiftSubject(Self.dictionary, DictionarySubject.self, requests, caches: caches),
+            SwiftSubject(Self.byHand, HandwrittenLRUSubject.self, requests, caches: caches),
+            SwiftSubject(Self.nsCache, NSCacheSubject.self, requests, caches: caches),
+            SwiftSubject(Self.foundation, FoundationNSCacheSubject.self, requests, caches: caches),
         ]
         func isWanted(_ name: String) -> Bool { only.isEmpty || only.contains { name.hasPrefix($0) } }
         subjects.removeAll { !isWanted($0.name) }

@@ -10,24 +10,29 @@ import Synchronization
 /// A Swift implementation: its caches, its keys and the loops, compiled with its types known.
 final class SwiftSubject<Cache: BenchmarkedCache>: Subject {
     let name: String
-    private var caches: [Workload: Cache] = [:]
+    /// One for all threads, or one for each.
+    private var caches: [Workload: [Cache]] = [:]
+    private let cacheCount: Int
     /// By rank, made once: the less popular workloads use the first of them.
     private var keys: [Cache.Key] = []
     /// By number of keys.
     private var streams: [Int: [Stream<Cache>]] = [:]
     private let requests: RequestStore
 
-    init(_ name: String, _ type: Cache.Type, _ requests: RequestStore) {
+    init(_ name: String, _ type: Cache.Type, _ requests: RequestStore, caches: Int) {
         self.name = name
+        cacheCount = caches
         self.requests = requests
     }
 
     func prepare(_ workload: Workload) {
-        let cache = Cache(limit: workload.limit)
         for rank in keys.count..<max(keys.count, workload.keys) { keys.append(Cache.key(Requests.key(rank))) }
         let value = Cache.value(1)
-        for key in keys.prefix(workload.prefill).reversed() { cache.set(value, key) }
-        caches[workload] = cache
+        caches[workload] = (0..<cacheCount).map { _ in
+            let cache = Cache(limit: workload.limit)
+            for key in keys.prefix(workload.prefill).reversed() { cache.set(value, key) }
+            return cache
+        }
         if streams[workload.keys] != nil { return }
         streams[workload.keys] = (0..<RequestStore.streams).map { index in
             Stream(keys: requests.stream(index, keys: workload.keys).ranks.map { keys[Int($0)] }, value: value)
@@ -35,8 +40,8 @@ final class SwiftSubject<Cache: BenchmarkedCache>: Subject {
     }
 
     func run(_ workload: Workload, threads: Int, milliseconds: Int) -> Double {
-        guard let cache = caches[workload], let streams = streams[workload.keys] else { return 0 }
-        let loops = (0..<threads).map { Loop(cache, streams[$0], workload, start: $0 << 16) }
+        guard let caches = caches[workload], let streams = streams[workload.keys] else { return 0 }
+        let loops = (0..<threads).map { Loop(caches[$0 % caches.count], streams[$0], workload, start: $0 << 16) }
         return Race.run(loops.map { loop in { loop.run(until: $0) } }, milliseconds: milliseconds)
     }
 

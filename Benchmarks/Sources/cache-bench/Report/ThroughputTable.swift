@@ -56,17 +56,25 @@ struct ThroughputTable {
 
     /// The figures that the design asks for, each in a line.
     func figures(product: String, nsCache: String, foundation: String, caffeine: String) -> [String] {
+        func figure(_ workload: Workload, _ threads: Int, _ name: String) -> Double? {
+            medians[Measurement(workload: workload, threads: threads)]?[name]
+        }
         func ratio(_ workload: Workload, _ threads: Int, _ one: String, _ other: String) -> Double? {
-            guard let values = medians[Measurement(workload: workload, threads: threads)], let a = values[one],
-                let b = values[other], b > 0
-            else { return nil }
+            guard let a = figure(workload, threads, one), let b = figure(workload, threads, other), b > 0 else {
+                return nil
+            }
             return a / b
+        }
+        func scaling(_ workload: Workload) -> Double? {
+            guard let two = figure(workload, 2, product), let one = figure(workload, 1, product) else { return nil }
+            return two / one
         }
         let lines: [(String, Double?, Double)] = [
             ("hit, 100k keys, 1 thread, × \(yardstick)", ratio(.hit100k, 1, product, yardstick), 1),
             ("hit, 100k keys, 2 threads, × \(yardstick)", ratio(.hit100k, 2, product, yardstick), 2.5),
             ("hit, 1M keys, 1 thread, × \(yardstick)", ratio(.hit1M, 1, product, yardstick), 0.8),
             ("get-or-set, 100k of 1M, 1 thread, × \(caffeine)", ratio(.getOrSet, 1, product, caffeine), 2.5),
+            ("get-or-set, 2 threads, × own 1 thread", scaling(.getOrSet), 1.5),
             ("hit, 100k keys, 1 thread, \(nsCache) × \(foundation)", ratio(.hit100k, 1, nsCache, foundation), 5),
         ]
         return lines.compactMap { title, value, goal in

@@ -269,7 +269,8 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
     /// Whether `other` has the same bytes.
     open override func isEqual(to other: Data) -> Bool {
         let content = accessedContent()
-        return other.withUnsafeBytes { $0.elementsEqual(content.unsafeBytes) }
+        guard other.count == content.byteCount else { return false }
+        return other.withUnsafeBytes { $0.isEmpty || memcmp($0.baseAddress!, bytes, $0.count) == 0 }
     }
 
     // MARK: Describing and archiving

@@ -14,19 +14,20 @@
 /// if let image = images[url] { draw(image) }
 /// ```
 ///
-/// **Promises.** A value just set is in the cache, unless it is refused:
+/// **Promises.** A value is in the cache when `setValue` returns, unless it is refused. From then on it is an entry like
+/// others, which an insertion by another thread may evict. Refused is:
 ///
-/// - A value whose cost alone is larger than `totalCostLimit` is refused, and what was stored under its key is removed.
-/// - A value for a new key is refused if, after it has displaced one entry, it would have to displace others that are
+/// - A value whose cost alone is larger than `totalCostLimit`, and what was stored under its key is removed.
+/// - A value for a new key if, after it has displaced one entry, it would have to displace others that are
 ///   worth more. A value that replaces another is never refused for its worth.
 ///
 /// A refusal is counted in ``CacheStatistics/refusals``, `setValue` returns false, and the removal handler is called
 /// once with ``RemovalCause/costLimit``. Limits hold for the whole cache after every call returns, with any number of
-/// threads, also while they are changed. A lookup beside a replacement finds the old value or the
-/// new one. Entries of cost 0 are never
-/// evicted for the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers, deinitialisers) runs
-/// under a lock, so all of it may use the cache. No insertion waits for room that another one holds; values that are
-/// large beside the limit are inserted one at a time. No insertion sweeps more than some dozens of expired entries.
+/// threads, also while they are changed. A lookup beside a replacement finds the old value or the new one. Entries of
+/// cost 0 are never evicted for the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers,
+/// deinitialisers) runs under a lock, so all of it may use the cache. No insertion waits for room that another one
+/// holds; values that are large beside the limit are inserted one at a time. No insertion sweeps more than some dozens
+/// of expired entries.
 ///
 /// **Complexity.** Lookups and removals take O(1) on average, insertions amortised O(1), evictions among them.
 ///

@@ -102,7 +102,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "memory-fill",
-            dependencies: ["MemoryCaching", "MemoryPressure"],
+            dependencies: ["MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure"],
             path: "Tests/MemoryFill",
             swiftSettings: settings
         ),

@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 // Fills one kind of cache with more than a container may hold, as fast as it can, and says what came of it:
-//     memory-fill KIND BYTES MEBIBYTES THREADS
-// KIND is one of Kind's cases, BYTES the size of a value (see Sizes), MEBIBYTES what to insert in all. It prints one line
-// of JSON; being killed prints nothing. For the tests, and by hand inside a memory cgroup.
+//     memory-fill KIND BYTES MEBIBYTES THREADS [SITUATION]
+// KIND is one of Kind's cases, BYTES the size of a value (see Sizes), MEBIBYTES what to insert in all, SITUATION what else
+// takes memory (see Situation). It prints one line of JSON; being killed prints nothing. For the tests, and by hand inside
+// a memory cgroup.
 
 import Dispatch
 import MemoryCaching
@@ -30,6 +31,8 @@ enum Kind: String, CaseIterable {
     case foundation
     /// MemoryCache without costs, and with costs in bytes.
     case memory, costs
+    /// This package's NSCache.
+    case nscache
     /// PurgeableCache.
     case purgeable
 
@@ -39,6 +42,7 @@ enum Kind: String, CaseIterable {
         case .foundation: FilledFoundationCache()
         case .memory: FilledMemoryCache(givesCosts: false)
         case .costs: FilledMemoryCache(givesCosts: true)
+        case .nscache: FilledNSCache()
         case .purgeable: FilledPurgeableCache()
         }
     }
@@ -51,15 +55,19 @@ enum Kind: String, CaseIterable {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["overhead"] { return Overhead.run() }
         if arguments == ["reactions"] { return ReactionTimes.run() }
-        guard arguments.count == 4, let kind = Kind(rawValue: arguments[0]), let sizes = Sizes(arguments[1]),
-            let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]), threads > 0
+        guard arguments.count == 4 || arguments.count == 5, let kind = Kind(rawValue: arguments[0]),
+            let sizes = Sizes(arguments[1]), let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]),
+            threads > 0,
+            let situation = Situation(arguments.count == 5 ? arguments[4] : "alone")
         else {
-            print("usage: memory-fill \(Kind.allCases.map(\.rawValue).joined(separator: "|")) BYTES MEBIBYTES THREADS")
+            let kinds = Kind.allCases.map(\.rawValue).joined(separator: "|")
+            print("usage: memory-fill \(kinds) BYTES MEBIBYTES THREADS [SITUATION]")
             throw Usage()
         }
         let filled = kind.make()
         let count = sizes.count(in: mebibytes << 20)
         let clock = ContinuousClock()
+        let kept = try situation.begin()
         let fillTime = clock.measure {
             DispatchQueue.concurrentPerform(iterations: threads) { thread in
                 for key in stride(from: thread, to: count, by: threads) {
@@ -70,27 +78,37 @@ enum Kind: String, CaseIterable {
         let budget = MemoryBudget.current()
         var readable = 0
         var wrong = 0
-        let readTime = clock.measure {
+        func read() {
+            readable = 0
             for key in 0..<count {
                 guard let value = filled.load(key) else { continue }
                 readable += value.count
                 if value.count != sizes.size(of: key, among: count) || !isPattern(value, key) { wrong += 1 }
             }
         }
+        let readTime = clock.measure(read)
+        let share = budget.limitBytes.map { Double(readable * 1000 / max(1, $0)) / 1000 } ?? 0
+        // Refilled with what was inserted last: those keys are the ones that the cache holds.
+        situation.act { bytes in
+            for key in max(0, count - sizes.count(in: bytes))..<count where filled.load(key) == nil {
+                filled.store([UInt8](repeating: pattern(key), count: sizes.size(of: key, among: count)), key)
+            }
+        }
+        read()
         let governor = MemoryGovernor.shared.statistics
-        let limit = budget.limitBytes ?? 0
-        let share = limit > 0 ? Int(Double(readable) / Double(limit) * 1000) : 0
         print(
             """
             {"kind": "\(kind.rawValue)", "bytes": "\(arguments[1])", "threads": \(threads), "inserted": \(mebibytes << 20), \
-            "readable": \(readable), "share": \(Double(share) / 1000), "wrong": \(wrong), \
-            "limit": \(limit), "used": \(budget.usedBytes), "trims": \(governor.trims), \
+            "readable": \(readable), "share": \(share), "wrong": \(wrong), \
+            "limit": \(budget.limitBytes ?? 0), "used": \(budget.usedBytes), "trims": \(governor.trims), \
             "trimMilliseconds": \(governor.trimNanoseconds / 1_000_000), "trimmed": \(governor.bytesTrimmed), \
             "reactions": \(governor.reactions), "reactionsFreed": \(governor.bytesFreed), \
+            "insertionsPerSecond": \(Int(Double(count) / (fillTime / .seconds(1)))), \
             "fillMilliseconds": \(Int(fillTime / .milliseconds(1))), \
             "readMilliseconds": \(Int(readTime / .milliseconds(1)))}
             """
         )
+        withExtendedLifetime(kept) {}
     }
 
     /// Every byte of a value follows from its key.

@@ -10,9 +10,10 @@ internal import Synchronization
 ///
 /// A reading in the middle of a burst costs one pread of a usage file (0.5 µs). What changes slowly is read less often,
 /// and each economy is bounded:
-/// - The tree of limits is read again when it is a second old: containers are resized, processes moved.
-/// - inactive_file costs 7 µs, so the last one is used again for 2 ms near the mark and 50 ms far from it. Whoever is
-///   about to evict asks for an exact reading.
+/// - The tree of limits is read again when it is a second old, because containers are resized, and when the process has
+///   been moved to another cgroup, which is looked at with all limits.
+/// - How much of usage is file pages costs 7 µs, so the last figure is used again for 2 ms near the mark and 50 ms far
+///   from it; where file pages fill the limit, for no time. Whoever is about to evict asks for an exact reading.
 /// - Limits with more than a gigabyte and four times the tightest one's room are skipped for 50 ms.
 ///
 /// Files that vanish or hold garbage drop out until the tree is read again, which a failed reading brings about at
@@ -22,9 +23,10 @@ package final class MemoryGauge: Sendable {
     package struct Reading: Sendable, Equatable {
         /// Bytes that the constraint allows.
         package var limit: Int
-        /// Bytes used of it; see ``MemoryBudget/usedBytes``.
+        /// Bytes used of it that the kernel does not take back by itself. Less than ``MemoryBudget/usedBytes`` where much
+        /// page cache is in use, and more where file pages are pinned.
         package var used: Int
-        /// Counts the readings that found inactive_file changed by more than a mebibyte: bytes used in readings with
+        /// Counts the readings that found the file pages changed by more than a mebibyte: bytes used in readings with
         /// different numbers are not comparable.
         package var correction: Int
 
@@ -34,12 +36,8 @@ package final class MemoryGauge: Sendable {
             self.correction = correction
         }
 
-        /// Where eviction begins: 7/8 of the limit. A burst of 3 GB/s takes 10 ms for the last eighth of 256 MiB, and
-        /// the kernel's first notification would come at the limit.
-        package var mark: Int { limit - limit / 8 }
-
-        /// Bytes to the mark; negative beyond it.
-        package var room: Int { mark - used }
+        /// Bytes to the mark of the least reserve; negative beyond it.
+        package var room: Int { MemoryMarks(limit: limit).mark - used }
     }
 
     private struct State {
@@ -47,25 +45,35 @@ package final class MemoryGauge: Sendable {
         var constraints: [MemoryConstraint] = []
         var kept: [KeptConstraint] = []
         var allReadAt: UInt64 = 0
+        /// The text of /proc/self/cgroup, by which a process that was moved is told.
+        var membership: String?
         var correction = 0
     }
 
     /// How old each economy may become, in nanoseconds.
     private static let treeAge: UInt64 = 1_000_000_000
-    private static let farAge: UInt64 = 50_000_000
-    private static let nearAge: UInt64 = 2_000_000
+    fileprivate static let farAge: UInt64 = 50_000_000
+    fileprivate static let nearAge: UInt64 = 2_000_000
 
     private let files: SystemFiles
+    private let pinnedBytes: @Sendable () -> Int
     private let state = Mutex(State())
 
     /// A gauge of `files`; opens nothing before the first reading.
-    package init(_ files: SystemFiles = .system) { self.files = files }
+    ///
+    /// - Parameter pinnedBytes: bytes of this process that the kernel counts as file pages that it could take, and could
+    ///   not: a page that was freed lazily and is in use again stays on that list until reclaim meets it.
+    package init(_ files: SystemFiles = .system, pinnedBytes: @escaping @Sendable () -> Int = { 0 }) {
+        self.files = files
+        self.pinnedBytes = pinnedBytes
+    }
 
     /// The tightest constraint at `now` (monotonic nanoseconds); nil where none can be read.
     package func read(now: UInt64, exact: Bool = false) -> Reading? {
         state.withLock { state in
             // A clock that jumps back makes the difference wrap, and everything is read again.
-            if state.treeReadAt.map({ now &- $0 >= Self.treeAge }) ?? true { readTree(&state, now) }
+            let isMoved = now &- state.allReadAt >= Self.farAge && files.text("/proc/self/cgroup") != state.membership
+            if isMoved || state.treeReadAt.map({ now &- $0 >= Self.treeAge }) ?? true { readTree(&state, now) }
             if let reading = read(&state, now, exact) { return reading }
             readTree(&state, now)
             return read(&state, now, true)
@@ -74,6 +82,7 @@ package final class MemoryGauge: Sendable {
 
     private func readTree(_ state: inout State, _ now: UInt64) {
         state.treeReadAt = now
+        state.membership = files.text("/proc/self/cgroup")
         let constraints = MemoryConstraint.all(files)
         guard constraints != state.constraints || state.kept.count != constraints.count else { return }
         let old = Dictionary(state.kept.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
@@ -91,6 +100,7 @@ package final class MemoryGauge: Sendable {
     private func read(_ state: inout State, _ now: UInt64, _ exact: Bool) -> Reading? {
         let readsAll = exact || now &- state.allReadAt >= Self.farAge
         if readsAll { state.allReadAt = now }
+        let pinned = pinnedBytes()
         let tightestRoom = state.kept.lazy.map(\.room).min() ?? .max
         let (bound, overflow) = max(tightestRoom, 0).multipliedReportingOverflow(by: 4)
         let skipBeyond = max(overflow ? .max : bound, 1 << 30)
@@ -98,7 +108,7 @@ package final class MemoryGauge: Sendable {
         var tightest: KeptConstraint?
         for kept in state.kept {
             if readsAll || kept.room <= skipBeyond {
-                guard kept.read(now, exact: exact, near: Self.nearAge, far: Self.farAge, &state.correction) else {
+                guard kept.read(now, exact: exact, pinned: pinned, &state.correction) else {
                     kept.room = .max
                     continue
                 }
@@ -119,8 +129,8 @@ private final class KeptConstraint {
     var room = Int.min
     private let usage: KeptFile
     private let statistics: KeptFile?
-    private var inactive = 0
-    private var inactiveReadAt: UInt64?
+    private var reclaimable = 0
+    private var reclaimableReadAt: UInt64?
 
     init?(_ constraint: MemoryConstraint, _ files: SystemFiles) {
         kind = constraint.kind
@@ -142,7 +152,7 @@ private final class KeptConstraint {
         usage = file
     }
 
-    func read(_ now: UInt64, exact: Bool, near: UInt64, far: UInt64, _ correction: inout Int) -> Bool {
+    func read(_ now: UInt64, exact: Bool, pinned: Int, _ correction: inout Int) -> Bool {
         switch kind {
         case .addressSpace:
             guard let pages = usage.number() else { return false }
@@ -152,19 +162,26 @@ private final class KeptConstraint {
             used = max(0, limit - kibibytes.multipliedReportingOverflow(by: 1024).partialValue)
         case .cgroup(let version, _):
             guard let charged = usage.number() else { return false }
-            let mark = limit - limit / 8
-            let age = charged - inactive > mark - limit / 16 ? near : far
-            if exact || inactiveReadAt.map({ now &- $0 >= age }) ?? true {
-                let name: StaticString = version == .v1 ? "total_inactive_file " : "inactive_file "
-                let latest = statistics?.number(after: name) ?? 0
+            let marks = MemoryMarks(limit: limit)
+            // With much page cache the old figure says nothing: usage cannot rise above the limit, nor tell how near it is.
+            let isNear = charged - reclaimable > marks.near
+            let age = charged > marks.warning ? 0 : isNear ? MemoryGauge.nearAge : MemoryGauge.farAge
+            if exact || reclaimableReadAt.map({ now &- $0 >= age }) ?? true {
+                let names: (StaticString, StaticString) =
+                    version == .v1
+                    ? ("total_inactive_file ", "total_active_file ") : ("inactive_file ", "active_file ")
+                let (inactive, active) = statistics?.numbers(after: names.0, names.1) ?? (nil, nil)
+                // Page cache in use is reclaimed, too, before anything is killed, at the cost of reading it again. A
+                // sixteenth of the limit stays, for the code that runs.
+                let latest = (inactive ?? 0) + max(0, (active ?? 0) - limit / 16)
                 // A page more or less is no matter; a megabyte would be taken for growth.
-                if abs(latest - inactive) > 1 << 20 { correction &+= 1 }
-                inactive = latest
-                inactiveReadAt = now
+                if abs(latest - reclaimable) > 1 << 20 { correction &+= 1 }
+                reclaimable = latest
+                reclaimableReadAt = now
             }
-            used = max(0, charged - inactive)
+            used = max(0, charged - max(0, reclaimable - pinned))
         }
-        room = limit - limit / 8 - used
+        room = MemoryMarks(limit: limit).mark - used
         return true
     }
 }

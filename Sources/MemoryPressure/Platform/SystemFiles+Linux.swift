@@ -61,26 +61,31 @@ package struct KeptFile: ~Copyable {
     }
 
     /// The number after `name` and a blank at the beginning of a line; nil where there is no such line.
-    package borrowing func number(after name: StaticString) -> Int? {
+    package borrowing func number(after name: StaticString) -> Int? { numbers(after: name, name).0 }
+
+    /// The numbers after two names, from one reading.
+    package borrowing func numbers(after first: StaticString, _ second: StaticString) -> (Int?, Int?) {
         // memory.stat has some 2,500 bytes in version 1 and 1,500 in version 2; meminfo has 1,500.
         withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 8) { buffer in
             let count = pread(descriptor, buffer.baseAddress, buffer.count, 0)
-            guard count > 0, let base = buffer.baseAddress else { return nil }
-            var line = 0
-            while line < count {
-                let end = memchr(base + line, 10, count - line).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) }
-                let next = end ?? count
-                if next - line > name.utf8CodeUnitCount,
-                    memcmp(base + line, name.utf8Start, name.utf8CodeUnitCount) == 0
-                {
-                    return Self.decimal(
-                        UnsafeRawBufferPointer(rebasing: buffer[(line + name.utf8CodeUnitCount)..<next])
-                    )
-                }
-                line = next + 1
-            }
-            return nil
+            guard count > 0 else { return (nil, nil) }
+            let text = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            return (Self.number(after: first, in: text), Self.number(after: second, in: text))
         }
+    }
+
+    private static func number(after name: StaticString, in text: UnsafeRawBufferPointer) -> Int? {
+        guard let base = text.baseAddress else { return nil }
+        var line = 0
+        while line < text.count {
+            let end = memchr(base + line, 10, text.count - line).map { UnsafeRawPointer($0) - base }
+            let next = end ?? text.count
+            if next - line > name.utf8CodeUnitCount, memcmp(base + line, name.utf8Start, name.utf8CodeUnitCount) == 0 {
+                return decimal(UnsafeRawBufferPointer(rebasing: text[(line + name.utf8CodeUnitCount)..<next]))
+            }
+            line = next + 1
+        }
+        return nil
     }
 
     /// The whole file as text; nil where reading fails.

@@ -53,6 +53,9 @@ extension Platform {
 
     static var currentThread: ThreadIdentity { pthread_self() }
 
+    /// A number of the calling thread's own, for as long as it runs.
+    package static var currentThreadNumber: UInt { UInt(pthread_self()) }
+
     /// Asks the allocator to return its free memory to the system.
     package static func trimAllocator() { _ = cms_malloc_trim(0) }
 

@@ -52,12 +52,10 @@ package struct PressureHysteresis: Sendable {
         hold = Self.step
     }
 
-    /// 15/16 of the limit is a warning, 31/32 critical; each is left a 32nd lower. Insertions keep usage at 7/8 and a
-    /// little (see `MemoryGauge`), so a cache that fills what it may does not raise a level by itself.
     private static func level(used: Int, limit: Int, from level: MemoryPressureLevel) -> MemoryPressureLevel {
-        let margin = limit / 32
-        if used >= limit - limit / 32 - (level == .critical ? margin : 0) { return .critical }
-        if used >= limit - limit / 16 - (level >= .warning ? margin : 0) { return .warning }
+        let marks = MemoryMarks(limit: limit)
+        if used >= marks.critical - (level == .critical ? marks.levelMargin : 0) { return .critical }
+        if used >= marks.warning - (level >= .warning ? marks.levelMargin : 0) { return .warning }
         return .normal
     }
 }

@@ -154,7 +154,7 @@ extension SystemPressureSignal: PressureThreadClient {
                     isReported = true
                 case .hint(let level):
                     // A 64th beyond the mark is the inserting threads' own play.
-                    guard let reading, reading.room < -reading.limit / 64 else { continue }
+                    guard let reading, reading.room < -MemoryMarks(limit: reading.limit).play else { continue }
                     state.hysteresis.report(level, at: now, holdFor: hold)
                     isReported = true
                 }
@@ -175,7 +175,7 @@ extension SystemPressureSignal: PressureThreadClient {
         if let reopensAt = state.reopensAt { return reopensAt }
         guard state.sources.isEmpty else { return nil }
         guard let reading else { return now &+ 1_000_000_000 }
-        let room = reading.limit - reading.limit / 16 - reading.used
+        let room = MemoryMarks(limit: reading.limit).warning - reading.used
         return now &+ UInt64(min(max(room / 3, 10_000_000), 1_000_000_000))
     }
 }

@@ -169,6 +169,73 @@ extension CacheEngine {
         return .none
     }
 
+    /// Victims that leave a shard in one critical section, for memory pressure.
+    @usableFromInline static var longestRun: Int { 16 }
+
+    /// Evicts the first of the least shard's entries until about `bytes` are free; returns how many that freed, 0 where
+    /// nothing is left below `price`. The shards take turns, as in ``evictOne(cause:below:sparing:into:)``.
+    ///
+    /// What an eviction costs is waiting for memory: the entry's own lines, its word in the table, its ghost, its value. All of
+    /// them are asked for, for all victims of the run, before the first leaves.
+    @inlinable
+    @inline(never)
+    func evictRun(
+        _ bytes: Int,
+        below price: Double,
+        _ bytesPerFreeEntry: Int,
+        into departures: inout EntryDepartures<Key, Value>
+    ) -> Int {
+        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
+        evictionTurn.store(turn, ordering: .relaxed)
+        while let shard = cheapestShard(for: .memoryPressure, from: turn) {
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            defer { unlock(shard) }
+            if shard.pointee.isRetired { continue }
+            if shard.pointee.published != nil { prefetchVictims(of: shard) }
+            var freed = 0
+            var places = 0
+            var costs = 0
+            while places < Self.longestRun, freed < bytes, shard.pointee.leastHeight(for: .memoryPressure) <= price {
+                guard let cost = evict(from: shard, cause: .memoryPressure, into: &departures) else { break }
+                places &+= 1
+                // Costs near Int.max are given back one by one.
+                let (sum, overflow) = costs.addingReportingOverflow(cost)
+                if overflow { shard.pointee.room.pointee.giveBack(places: 0, cost: cost) } else { costs = sum }
+                freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerFreeEntry).partialValue
+                if freed < 0 { freed = .max }
+            }
+            shard.pointee.room.pointee.giveBack(places: places, cost: costs)
+            let least = shard.pointee.leastHeight(for: .memoryPressure)
+            shard.pointee.publish()
+            if places > 0 { return freed }
+            if least < .infinity || shard.pointee.published == nil { return 0 }
+            // Another thread has taken the least head first; then there is a next one.
+        }
+        return 0
+    }
+
+    /// Asks for the memory that evicting the next victims of `shard`, which is locked, will touch.
+    @inlinable
+    @inline(__always)
+    func prefetchVictims(of shard: ShardPointer) {
+        let view = shard.pointee.storage.view
+        var slot = shard.pointee.order.least(for: .memoryPressure)
+        for _ in 0..<Self.longestRun where slot != 0 {
+            let hash = shard.pointee.storage.hash(of: slot)
+            prefetch(shard.pointee.storage.home(hash))
+            shard.pointee.ghosts.prefetch(hash)
+            if !_isPOD(Value.self), MemoryLayout<Value>.size >= MemoryLayout<UInt>.size {
+                // A reference, or what begins with one: its count is in the object's first words.
+                let entry = shard.pointee.storage.entries + Int(slot)
+                let object = withUnsafePointer(to: &entry.pointee.value) {
+                    UnsafeRawPointer($0).loadUnaligned(as: UInt.self)
+                }
+                prefetch(UnsafeRawPointer(bitPattern: object))
+            }
+            slot = view[slot].pointee.next
+        }
+    }
+
     /// Whether `hash` leads to `shard`.
     @inlinable
     func isShard(_ shard: ShardPointer, of hash: UInt64) -> Bool {

@@ -78,13 +78,10 @@ extension CacheEngine: ReclaimableCache {
         while freed < bytes {
             var departures = EntryDepartures<Key, Value>()
             defer { finish(departures) }
-            // Counted here, because what departs silently is not in `departures`.
-            for _ in 0..<256 where freed < bytes {
-                guard case .evicted(let cost) = evictOne(cause: .memoryPressure, below: price, into: &departures) else {
-                    return freed
-                }
-                room?.pointee.giveBack(places: 1, cost: cost)
-                freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerFreeEntry).partialValue
+            for _ in 0..<16 where freed < bytes {
+                let run = evictRun(bytes - freed, below: price, bytesPerFreeEntry, into: &departures)
+                if run == 0 { return freed }
+                freed = freed.addingReportingOverflow(run).partialValue
             }
         }
         return freed

@@ -14,6 +14,8 @@ enum Situation {
     case alone
     /// Three times, with the cache full: so much ordinary memory in one go, as fast as it can be written.
     case burst(Int)
+    /// The same, announced before.
+    case announced(Int)
     /// Purgeable values that are pinned for the whole time.
     case pinned(Int)
     /// A file that was read once, before the cache is filled.
@@ -27,6 +29,7 @@ enum Situation {
         switch (parts[0], bytes > 0) {
         case ("alone", false): self = .alone
         case ("burst", true): self = .burst(bytes)
+        case ("announced", true): self = .announced(bytes)
         case ("pinned", true): self = .pinned(bytes)
         case ("file", true): self = .file(bytes)
         case ("rereading", true): self = .rereading(bytes)
@@ -37,7 +40,7 @@ enum Situation {
     /// Brings the situation about; what is returned keeps it up.
     func begin() throws -> [any Sendable] {
         switch self {
-        case .alone, .burst: return []
+        case .alone, .burst, .announced: return []
         case .pinned(let bytes):
             return (0..<bytes >> 20).map { _ in
                 // Volatile at once, and then pinned: the kernel goes on counting its pages as ones that it could take.
@@ -58,10 +61,19 @@ enum Situation {
 
     /// What happens once the cache is full; `refill` fills it up again.
     func act(refill: (Int) -> Void) {
-        guard case .burst(let bytes) = self else { return }
         for round in 0..<3 {
-            Self.take(bytes, round)
-            refill(bytes + bytes / 4)
+            switch self {
+            case .burst(let bytes):
+                Self.take(bytes, round)
+                refill(bytes + bytes / 4)
+            case .announced(let bytes):
+                MemoryReserve.withFree(bytes: bytes) { free in
+                    if free < bytes { FileHandle.standardError.write(Data("only \(free) bytes are free\n".utf8)) }
+                    Self.take(bytes, round)
+                }
+                refill(bytes + bytes / 4)
+            default: return
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import MemoryPressure
+
 /// The governor's book-keeping, without a lock, a clock or a system call in it: how much may be inserted before the
 /// next look, how much must be evicted for that, and when to have free memory returned.
 ///
@@ -26,13 +28,18 @@
 struct AdmissionLedger: Sendable {
     /// What the latest look found.
     struct Look: Sendable, Equatable {
-        var limit: Int
+        var marks: MemoryMarks
         var used: Int
 
-        /// Where eviction begins (7/8).
-        var mark: Int { limit - limit / 8 }
-        /// Where insertions wait for memory to be returned (15/16).
-        var brink: Int { limit - limit / 16 }
+        init(limit: Int, used: Int, reserve: Int = 0) {
+            marks = MemoryMarks(limit: limit, reserve: reserve)
+            self.used = used
+        }
+
+        var limit: Int { marks.limit }
+        var mark: Int { marks.mark }
+        var brink: Int { marks.brink }
+        /// Bytes to the mark; negative beyond it.
         var room: Int { mark - used }
 
         /// How long until a burst from here could reach the brink, in nanoseconds: 6 GB/s, which is what two threads
@@ -59,7 +66,7 @@ struct AdmissionLedger: Sendable {
     private var lastUsed: Int?
 
     /// The bounds of a grant near the mark: 1/2048 of the limit, so that 64 shards together hold 1/32 of it, a quarter
-    /// of what lies beyond the mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look.
+    /// of what lies beyond the mark at least. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look.
     static func nearGrant(_ limit: Int) -> Int { min(max(limit / 2048, 32 << 10), 1 << 20) }
 
     /// The bounds of a grant far from the mark: a 2048th of the room, so that 64 shards hold a 32nd of it; an eighth of
@@ -80,7 +87,7 @@ struct AdmissionLedger: Sendable {
             return
         }
         let filled = max(0, inserted - growth)
-        if inserted > 0, holes >= inserted, look.room < look.limit / 16 {
+        if inserted > 0, holes >= inserted, look.used > look.marks.near {
             reuse += (Double(filled) / Double(inserted) - reuse) / 8
         }
         holes = max(0, holes - filled)
@@ -88,12 +95,14 @@ struct AdmissionLedger: Sendable {
 
     /// Decides for a thread that wants to go on inserting while `outstanding` bytes are granted and not yet spent.
     /// What it decides to evict counts as evicted from now on, so that two threads do not evict for one need.
-    mutating func admit(_ look: Look, outstanding: Int) -> Decision {
-        if look.room >= look.limit / 16 {
+    ///
+    /// - Parameter charge: what the insertion under way takes; at the mark that much goes at least.
+    mutating func admit(_ look: Look, outstanding: Int, charging charge: Int = 0) -> Decision {
+        if look.used <= look.marks.near {
             return Decision(grant: Self.farGrant(look, outstanding: outstanding))
         }
         let grant = Self.nearGrant(look.limit)
-        var decision = relieve(look, atMost: look.limit / 64)
+        var decision = relieve(look, atMost: max(look.limit / 64, min(2 * charge, look.limit / 8)))
         // At the brink every insertion asks again: what it is charged may be far from what it takes.
         decision.grant = decision.waits ? 1 : grant
         let usable = Int(Double(max(0, holes - max(0, -look.room))) * max(reuse, 0.1))

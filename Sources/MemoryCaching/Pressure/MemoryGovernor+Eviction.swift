@@ -16,6 +16,7 @@ extension MemoryGovernor {
     @discardableResult
     func evict(_ bytes: Int) -> Int {
         guard bytes > 0 else { return 0 }
+        let begin = now()
         var sellers = participants()
         var freed = 0
         var lastPrice = -Double.infinity
@@ -42,6 +43,11 @@ extension MemoryGovernor {
             for seller in sellers where seller.price >= lastPrice {
                 seller.cache.raisePrice(to: lastPrice * seller.bytesPerCost)
             }
+        }
+        let nanoseconds = max(now(), begin) - begin
+        state.withLock { state in
+            state.evicted += freed
+            state.reserve.evicted(freed, in: nanoseconds)
         }
         return freed
     }
@@ -74,14 +80,15 @@ extension MemoryGovernor {
         defer { state.withLock { $0.isAtBrink = false } }
         for round in 0..<16 {
             trimNow()
-            guard let reading = gauge.read(now: now(), exact: true) else { return }
-            let look = AdmissionLedger.Look(reading)
+            let now = self.now()
+            guard let reading = gauge.read(now: now, exact: true) else { return }
+            let look = state.withLock { $0.look(reading, now: now) }
             let target = look.mark + (look.brink - look.mark) / 2
             guard look.used > target else { return }
             if round > 0 {
-                takeCensus(at: now(), isUrgent: true)
+                takeCensus(at: now, isUrgent: true)
                 let holes = state.withLock { $0.ledger.holes }
-                if look.used < look.limit - look.limit / 32, holes >= 4 * (look.used - target) { return }
+                if look.used < look.marks.last, holes >= 4 * (look.used - target) { return }
             }
             let asked = max(look.used - target, (look.limit / 64) << min(round, 8))
             let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 internal import MemoryPressure
+internal import PurgeableMemory
 internal import Synchronization
 
 // What a change of level asks of the caches.
@@ -21,6 +22,7 @@ extension MemoryGovernor {
             return asked
         }
         guard level > .normal else { return }
+        warmQueue?.drain()
         revokeCredits()
         guard asked > 0 else { return }
         let discarded = discardUnusedContent()

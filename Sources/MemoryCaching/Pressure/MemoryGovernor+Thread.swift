@@ -53,14 +53,27 @@ extension MemoryGovernor: PressureThreadClient {
             if isWanted { trim(self.now(), before: nil) }
             return now &+ 1_000_000_000
         }
-        let look = AdmissionLedger.Look(reading)
-        let isQuiet = noteTurn()
-        if look.room < look.limit / 16, !isQuiet { takeCensus(at: now) }
+        let (look, isBurst, watch) = state.withLock { state in
+            collectSpent(&state)
+            let look = state.look(reading, now: now)
+            let isBurst = state.watch.note(look, inserted: state.expected, unreported: unspent, now: now)
+            return (look, isBurst, state.watch)
+        }
+        // Whatever takes memory so fast, or so far, does not wait until trims are paced.
+        if isBurst || look.used > (look.mark + look.brink) / 2 {
+            revokeCredits()
+            makeRoom(waiting: false)
+            return self.now() &+ UsageWatch.shortest
+        }
+        if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
         // A 128th beyond the mark is the inserting threads' own play. Twice that is not: what they have been granted was
         // measured by another size of values, or others are at work.
-        if look.room < -look.limit / 64 { revokeCredits() }
+        if look.room < -look.marks.play { revokeCredits() }
         if look.room < -look.limit / 128, let exact = gauge.read(now: now, exact: true) {
-            let decision = state.withLock { $0.ledger.relieve(.init(exact)) }
+            let decision = state.withLock { state in
+                let look = state.look(exact, now: now)
+                return state.ledger.relieve(look)
+            }
             carryOut(decision)
         }
         if isTrimWanted.load(ordering: .relaxed) {
@@ -69,29 +82,10 @@ extension MemoryGovernor: PressureThreadClient {
             if pacing.allows(at: self.now(), isUrgent: isUrgent) {
                 trim(self.now(), before: gauge.read(now: self.now(), exact: true))
             } else {
-                return now &+ min(pacing.remaining(at: self.now()), watchInterval(look))
+                return now &+ min(pacing.remaining(at: self.now()), watch.interval(look))
             }
         }
-        return now &+ watchInterval(look)
-    }
-
-    /// Whether nothing has been inserted since the last turn.
-    private func noteTurn() -> Bool {
-        state.withLock { state in
-            let isQuiet = state.expected == state.expectedAtTurn
-            state.expectedAtTurn = state.expected
-            state.quietTurns = isQuiet ? min(state.quietTurns + 1, 7) : 0
-            return isQuiet
-        }
-    }
-
-    /// How long usage may go unwatched: until a burst from here could reach the brink. Twice as long after each turn
-    /// that found nothing new, up to 100 ms: a full cache in a process that rests wakes it ten times a second, and of
-    /// what others take meanwhile the kernel's thresholds tell.
-    func watchInterval(_ look: AdmissionLedger.Look) -> UInt64 {
-        let quietTurns = state.withLock { $0.quietTurns }
-        let respite = max(look.respite, 1_000_000)
-        return max(respite, min(respite << UInt64(quietTurns), 100_000_000))
+        return now &+ watch.interval(look)
     }
 
     /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
@@ -124,7 +118,8 @@ extension MemoryGovernor: PressureThreadClient {
     /// does it.
     func trimNow() {
         guard !PressureThread.shared.isCurrent, PressureThread.shared.attach(self) else {
-            return trim(now(), before: gauge.read(now: now(), exact: true))
+            trim(now(), before: gauge.read(now: now(), exact: true))
+            return
         }
         let seen = trims.count
         waiting.add(1, ordering: .relaxed)
@@ -134,21 +129,29 @@ extension MemoryGovernor: PressureThreadClient {
         trims.wait(past: seen, nanoseconds: 200_000_000)
     }
 
-    private func trim(_ begin: UInt64, before: MemoryGauge.Reading?) {
+    /// Has free memory returned, on the calling thread; returns what usage fell by.
+    @discardableResult
+    func trim(_ begin: UInt64, before: MemoryGauge.Reading?) -> Int {
         isTrimWanted.store(false, ordering: .releasing)
         trimAllocator()
         let end = max(now(), begin)
         let after = gauge.read(now: end, exact: true)
-        state.withLock { state in
+        defer { trims.advance() }
+        return state.withLock { state in
             state.disturbances += 1
             state.statistics.trims += 1
             state.statistics.trimNanoseconds += end &- begin
             let expected = state.ledger.holes
             var brought = 0
-            if let before, let after { brought = state.ledger.trimmed(from: before.used, to: .init(after)) }
+            if let before, let after {
+                let look = state.look(after, now: end)
+                brought = state.ledger.trimmed(from: before.used, to: look)
+            }
+            // A trim that finds little says how long it takes to look, and not how fast memory is returned.
+            if brought > 1 << 20 { state.reserve.returned(brought, in: end &- begin) }
             state.statistics.bytesTrimmed += brought
             state.pacing.finished(at: end, nanoseconds: end &- begin, bytes: brought, expected: expected)
+            return brought
         }
-        trims.advance()
     }
 }

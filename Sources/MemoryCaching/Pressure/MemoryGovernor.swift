@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 package import MemoryPressure
+package import PurgeableMemory
 internal import Synchronization
 
 /// Keeps the caches of the process within the memory there is, and gives memory back when it runs short.
@@ -30,7 +31,11 @@ internal import Synchronization
 @usableFromInline
 package final class MemoryGovernor: Sendable {
     /// The one that watches this process's real memory; started by the first cache that holds something.
-    @usableFromInline package static let shared = MemoryGovernor(monitor: .shared)
+    @usableFromInline package static let shared = MemoryGovernor(
+        monitor: .shared,
+        gauge: MemoryGauge(pinnedBytes: { PurgeablePool.shared.usage.pinnedByteCount }),
+        warmQueue: PurgeablePool.shared.warmQueue
+    )
 
     /// The governor that reacts to `monitor` and watches this process's memory: one for each monitor, for as long as a
     /// cache keeps it.
@@ -81,6 +86,13 @@ package final class MemoryGovernor: Sendable {
         var ledger = AdmissionLedger()
         /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window by.
         var expected = 0
+        /// Those of them that the ledger has not been told of.
+        var uncollected = 0
+        /// Bytes that all evictions so far have freed.
+        var evicted = 0
+        var reserve = ReserveEstimate()
+        var announcements = Announcements()
+        var watch = UsageWatch()
         var disturbances = 0
         var episode = PressureEpisode()
         var observation: MemoryPressureObservation?
@@ -88,11 +100,10 @@ package final class MemoryGovernor: Sendable {
         var isTight = false
         /// Whether some thread is at work at the brink.
         var isAtBrink = false
+        /// Whether some thread makes room.
+        var isMakingRoom = false
         var pacing = TrimPacing()
         var censusPacing = CensusPacing()
-        /// What had been expected at the thread's last turn, and how many turns have found nothing new since.
-        var expectedAtTurn = 0
-        var quietTurns = 0
         var statistics = PressureStatistics()
     }
 
@@ -102,6 +113,8 @@ package final class MemoryGovernor: Sendable {
     let trimAllocator: @Sendable () -> Void
     let takeCensus: @Sendable () -> HeapCensus?
     let residentBytes: @Sendable () -> Int?
+    /// Purgeable values that could be sealed.
+    let warmQueue: WarmQueue?
     let state = Mutex(State())
     /// Trims done so far; those who wait at the brink wait for it.
     let trims = CompletionCounter()
@@ -118,7 +131,7 @@ package final class MemoryGovernor: Sendable {
     /// When the next look is due, whatever has been granted.
     private let nextLook = Atomic<UInt64>(0)
     /// Bytes spent since the last look.
-    private let spentSinceLook = Atomic(0)
+    let spentSinceLook = Atomic(0)
     /// Bytes granted and not yet reported as spent.
     private let outstanding = Atomic(0)
 
@@ -129,8 +142,10 @@ package final class MemoryGovernor: Sendable {
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
         trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
         takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() },
-        residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() }
+        residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() },
+        warmQueue: WarmQueue? = nil
     ) {
+        self.warmQueue = warmQueue
         self.monitor = monitor
         self.gauge = gauge
         self.now = now
@@ -154,6 +169,7 @@ package final class MemoryGovernor: Sendable {
         if state.withLock({ $0.inUseBefore == nil }), let census = takeCensus(), let resident = residentBytes() {
             state.withLock { $0.inUseBefore = resident - census.holes }
         }
+        if let warmQueue, let limit = gauge.read(now: now())?.limit { warmQueue.adoptBudget(limit) }
         settle()
     }
 
@@ -186,8 +202,9 @@ package final class MemoryGovernor: Sendable {
     @usableFromInline
     package var isLookOverdue: Bool { now() >= nextLook.load(ordering: .relaxed) }
 
-    /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must.
-    func grant(after spent: Int, of granted: Int, to figures: PressureFigures) -> Int {
+    /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must. `charge`
+    /// is about what the insertion under way takes.
+    func grant(after spent: Int, of granted: Int, charging charge: Int, to figures: PressureFigures) -> Int {
         spentSinceLook.add(spent, ordering: .relaxed)
         let now = self.now()
         let left = allowance.load(ordering: .relaxed)
@@ -200,7 +217,7 @@ package final class MemoryGovernor: Sendable {
         }
         addOutstanding(-granted, of: figures)
         // A credit of nothing was never granted, or has been revoked: what it reports is older than this insertion.
-        return look(now, for: figures, overrun: granted == 0 ? 0 : max(0, spent - granted))
+        return look(now, for: figures, charging: charge, overrun: granted == 0 ? 0 : max(0, spent - granted))
     }
 
     /// Bytes that may be inserted without asking again: the credits of all shards, and grants on their way to one.
@@ -211,26 +228,27 @@ package final class MemoryGovernor: Sendable {
         outstanding.add(bytes, ordering: .relaxed)
     }
 
-    private func look(_ now: UInt64, for figures: PressureFigures, overrun: Int) -> Int {
+    private func look(_ now: UInt64, for figures: PressureFigures, charging charge: Int, overrun: Int) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
         guard let reading = gauge.read(now: now) else {
             nextLook.store(now &+ 1_000_000, ordering: .relaxed)
             addOutstanding(1 << 20, of: figures)
             return keepBelowCeiling(granting: 1 << 20, to: figures, overrun: overrun, budget: nil)
         }
-        nextLook.store(now &+ AdmissionLedger.Look(reading).respite, ordering: .relaxed)
-        let inserted = spentSinceLook.exchange(0, ordering: .relaxed)
-        let (decision, becameTight) = state.withLock { state in
-            observe(reading, inserted: inserted, by: figures, &state)
+        let (look, decision, becameTight) = state.withLock { state in
+            state.reserve.inserted(charge, by: Platform.currentThreadNumber, limit: reading.limit, now: now)
+            let look = state.look(reading, now: now)
+            observe(reading, look, by: figures, &state)
             let wasTight = state.isTight
-            state.isTight = reading.room < reading.limit / 16
-            let decision = state.ledger.admit(.init(reading), outstanding: unspent)
+            state.isTight = look.used > look.marks.near
+            let decision = state.ledger.admit(look, outstanding: unspent, charging: charge)
             // At once, so that whoever asks next knows of it.
             addOutstanding(decision.grant, of: figures)
-            return (decision, state.isTight && !wasTight)
+            return (look, decision, state.isTight && !wasTight)
         }
-        let hasAmpleRoom = reading.room > reading.limit / 4 && !isUnderPressure
-        allowance.store(hasAmpleRoom ? reading.room / 8 : 0, ordering: .relaxed)
+        nextLook.store(now &+ look.respite, ordering: .relaxed)
+        let hasAmpleRoom = look.room > look.limit / 4 && !isUnderPressure
+        allowance.store(hasAmpleRoom ? look.room / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
         if becameTight { revokeCredits() }
         carryOut(decision)
@@ -240,12 +258,13 @@ package final class MemoryGovernor: Sendable {
     /// Takes note of a look: under the lock.
     private func observe(
         _ reading: MemoryGauge.Reading,
-        inserted: Int,
+        _ look: AdmissionLedger.Look,
         by figures: PressureFigures,
         _ state: inout State
     ) {
-        state.ledger.observe(.init(reading), inserted: inserted)
-        state.expected += inserted
+        collectSpent(&state)
+        state.ledger.observe(look, inserted: state.uncollected)
+        state.uncollected = 0
         guard var member = state.members[ObjectIdentifier(figures)] else { return }
         defer { state.members[ObjectIdentifier(figures)] = member }
         member.insertions += figures.insertions.exchange(0, ordering: .relaxed)
@@ -299,8 +318,4 @@ package final class MemoryGovernor: Sendable {
             addOutstanding(-participant.cache.revokeInsertionCredit(), of: participant.figures)
         }
     }
-}
-
-extension AdmissionLedger.Look {
-    init(_ reading: MemoryGauge.Reading) { self.init(limit: reading.limit, used: reading.used) }
 }

@@ -41,7 +41,12 @@ package final class PressureAccount: Sendable {
         figures.insertions.add(spent.insertions, ordering: .relaxed)
         figures.costs.add(spent.costs, ordering: .relaxed)
         figures.charged.add(charged, ordering: .relaxed)
-        let grant = governor.grant(after: charged, of: spent.grantedBytes, to: figures)
+        let grant = governor.grant(
+            after: charged,
+            of: spent.grantedBytes,
+            charging: charged / max(1, spent.insertions),
+            to: figures
+        )
         return InsertionCredit(grantedBytes: grant, leastCharge: figures.leastCharge.load(ordering: .relaxed))
     }
 }

@@ -41,6 +41,28 @@ import _CacheTestSupport
         #expect(report.share >= (bytes == 200 ? 0.25 : 0.45), "\(outcome)")
     }
 
+    /// A quarter of the limit taken at once beside a full cache, and two fifths that were announced.
+    @Test(arguments: ["memory 300", "memory 4096", "nscache 300", "nscache 4096"], ["burst=24", "announced=38"])
+    func whatTheRestOfTheProcessTakesAtOnceKillsNobody(filled: String, situation: String) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let arguments = filled.split(separator: " ").map(String.init) + ["120", "1", situation]
+        let outcome = try sandbox.run(Self.tool, arguments, seconds: 120)
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0 && outcome.errors.isEmpty, "\(outcome)")
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.wrong == 0, "\(outcome)")
+    }
+
+    /// Pages of values that are pinned stay on the kernel's list of those that it could take.
+    @Test(arguments: [1024, 65536]) func pinnedValuesAreCounted(bytes: Int) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let outcome = try sandbox.run(Self.tool, ["memory", "\(bytes)", "160", "2", "pinned=40"], seconds: 120)
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0)
+    }
+
     /// Values that become 300 times as large, or as small, in the middle: what was learned of the first is wrong for the
     /// second, and so is what they leave behind in the allocator's heap.
     @Test(arguments: ["200,65536", "65536,200", "200-65536"]) func sizesMayChange(sizes: String) throws {

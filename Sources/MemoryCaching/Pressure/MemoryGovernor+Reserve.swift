@@ -1,0 +1,108 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import MemoryPressure
+internal import PurgeableMemory
+internal import Synchronization
+
+// Room for what is not a cache: how much is left free, and making it free at once.
+extension MemoryGovernor.State {
+    /// A reading with the marks that hold now.
+    mutating func look(_ reading: MemoryGauge.Reading, now: UInt64) -> AdmissionLedger.Look {
+        var bytes = reserve.bytes(limit: reading.limit, burst: MemoryReserve.burstBytes, now: now)
+        if !announcements.isEmpty {
+            bytes = max(bytes, announcements.held(unexplained: unexplained(reading)) + reading.limit / 8)
+        }
+        return AdmissionLedger.Look(limit: reading.limit, used: reading.used, reserve: bytes)
+    }
+
+    /// Usage but for what insertions have added since the first one, as far as it has not been evicted again.
+    func unexplained(_ reading: MemoryGauge.Reading) -> Int { reading.used - expected + evicted }
+}
+
+extension MemoryGovernor {
+    /// Begins to keep `bytes` free and makes them so; returns how many of them count until ``endAnnouncement(_:)``, and how
+    /// many are free.
+    package func announce(_ bytes: Int) -> (kept: Int, free: Int) {
+        let now = self.now()
+        guard bytes > 0, let reading = gauge.read(now: now, exact: true) else {
+            return (0, gauge.read(now: now).map { max(0, $0.limit - $0.used) } ?? .max)
+        }
+        // No more than there is: sums stay in range.
+        let kept = min(bytes, reading.limit)
+        state.withLock { state in
+            collectSpent(&state)
+            state.announcements.begin(kept, unexplained: state.unexplained(reading))
+        }
+        // What was granted was granted without this.
+        if state.withLock({ $0.look(reading, now: now).room }) < 0 { revokeCredits() }
+        makeRoom(waiting: true)
+        guard let after = gauge.read(now: self.now(), exact: true) else { return (kept, .max) }
+        return state.withLock { state in
+            let others = state.announcements.held(unexplained: state.unexplained(after)) - kept
+            return (kept, max(0, after.limit - after.used - max(0, others)))
+        }
+    }
+
+    /// Ends keeping free the `kept` bytes of an announcement.
+    package func endAnnouncement(_ kept: Int) {
+        guard kept > 0 else { return }
+        let reading = gauge.read(now: now(), exact: true)
+        state.withLock { state in
+            collectSpent(&state)
+            state.announcements.end(kept, unexplained: reading.map { state.unexplained($0) })
+        }
+    }
+
+    /// Adds what has been spent since the last look to what insertions explain.
+    func collectSpent(_ state: inout State) {
+        let spent = spentSinceLook.exchange(0, ordering: .relaxed)
+        state.expected += spent
+        state.uncollected += spent
+    }
+
+    /// Evicts and has the memory returned at once, on the calling thread, until usage is a little below the mark.
+    ///
+    /// In steps, because usage tells after each whether more has to go: values of many ages share their pages, and then
+    /// eviction alone returns nothing. Four times what is missing is evicted at most, but in the last 32nd before the
+    /// limit, where it goes on whatever it costs.
+    ///
+    /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account of
+    /// all announcements, and looks again after each step, so that others have nothing to do but wait for it: 200 ms at
+    /// most without news, because it runs removal handlers, which may be waiting for them.
+    func makeRoom(waiting: Bool) {
+        while !state.withLock({ state in
+            defer { state.isMakingRoom = true }
+            return !state.isMakingRoom
+        }) {
+            let seen = trims.count
+            if !waiting { return }
+            trims.wait(past: seen, nanoseconds: 200_000_000)
+            if trims.count == seen { return }
+        }
+        defer { state.withLock { $0.isMakingRoom = false } }
+        warmQueue?.drain()
+        var evicted = 0
+        var most = 0
+        for round in 0..<256 {
+            let now = self.now()
+            guard let reading = gauge.read(now: now, exact: true) else { return }
+            let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
+            let beyond = look.used - (look.mark - look.limit / 32)
+            guard beyond > 0 else { return }
+            most = max(most, beyond)
+            if evicted > 4 * most, look.used < look.marks.last { return }
+            let step = min(beyond, max(look.limit / 64, beyond / 4))
+            // What lies free already need only be returned.
+            let mustEvict = round > 0 || holes < step
+            let freed = mustEvict ? evict(step) : 0
+            evicted += freed
+            state.withLock { $0.ledger.evicted(freed) }
+            let returned = trim(now, before: reading)
+            if mustEvict, freed == 0, returned == 0 { return }
+        }
+    }
+}

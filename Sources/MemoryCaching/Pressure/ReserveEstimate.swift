@@ -1,0 +1,106 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import MemoryPressure
+
+/// How much memory the caches leave free: what the rest of the process may take at once, less what they can give back
+/// while it is taken. A pure value: no lock, no clock, no system call.
+///
+/// - **Burst**: what is taken in one go, as a picture is decoded or a file read: a quarter of the budget, or what the
+///   user says (``MemoryReserve/burstBytes``).
+/// - **Release**: a burst takes time, and meanwhile the governor evicts. How fast that gives real memory back is measured in
+///   every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. Half of it is counted on, because a busy machine
+///   may do no better, and nothing before it is measured.
+/// - **In flight**: a value exists before it is charged. Threads that insert large ones have one each in the making.
+struct ReserveEstimate: Sendable {
+    /// Bytes a nanosecond that a burst takes: memset into fresh pages took 2.3 MB/ms.
+    private static let burstSpeed = 2.3e6 / 1e6
+    /// Nanoseconds until a burst is noticed at the latest: the longest distance between two looks near the mark (see
+    /// ``UsageWatch``), and the 2.5 ms that the first turn took to begin.
+    private static let noticeTime = Double(UsageWatch.longestNearMark) + 2.5e6
+    /// Nanoseconds for which an insertion of a large value is remembered.
+    private static let memory: UInt64 = 1_000_000_000
+    /// Nanoseconds of work over which a rate is a mean.
+    private static let window = 50e6
+
+    /// Bytes over the nanoseconds that they took, the last of them weighing most.
+    private struct Rate {
+        var bytes = 0.0
+        var nanoseconds = 0.0
+
+        mutating func note(_ bytes: Int, in nanoseconds: UInt64) {
+            guard bytes > 0, nanoseconds > 0 else { return }
+            self.bytes += Double(bytes)
+            self.nanoseconds += Double(nanoseconds)
+            if self.nanoseconds > ReserveEstimate.window {
+                self.bytes /= 2
+                self.nanoseconds /= 2
+            }
+        }
+
+        /// Nanoseconds a byte; nil before a mebibyte was measured.
+        var cost: Double? { bytes < 0x1p20 ? nil : nanoseconds / bytes }
+    }
+
+    private struct Inserter {
+        var thread: UInt
+        var bytes: Int
+        var last: UInt64
+    }
+
+    private var evicting = Rate()
+    private var returning = Rate()
+    private var inserters: [Inserter] = []
+
+    /// Takes note that an eviction freed `bytes`.
+    mutating func evicted(_ bytes: Int, in nanoseconds: UInt64) { evicting.note(bytes, in: nanoseconds) }
+
+    /// Takes note that a trim returned `bytes` to the system.
+    mutating func returned(_ bytes: Int, in nanoseconds: UInt64) { returning.note(bytes, in: nanoseconds) }
+
+    /// Bytes of real memory a nanosecond that evictions and trims, one after the other, give back; 0 before evictions are
+    /// known. Trims are rare while a cache fills: until then, 10 MiB/ms, as measured with values of 300 B and more.
+    var releaseRate: Double {
+        guard let evicting = evicting.cost else { return 0 }
+        return 1 / (evicting + (returning.cost ?? 0.1))
+    }
+
+    /// Takes note that `thread` inserts values of about `bytes`. What is small beside the limit is not worth a note.
+    mutating func inserted(_ bytes: Int, by thread: UInt, limit: Int, now: UInt64) {
+        guard bytes >= limit / 1024 else { return }
+        forget(now)
+        if let index = inserters.firstIndex(where: { $0.thread == thread }) {
+            inserters[index].bytes = max(bytes, inserters[index].bytes - inserters[index].bytes / 16)
+            inserters[index].last = now
+        } else if inserters.count < 256 {
+            inserters.append(Inserter(thread: thread, bytes: bytes, last: now))
+        }
+    }
+
+    private mutating func forget(_ now: UInt64) {
+        inserters.removeAll { now &- $0.last >= Self.memory }
+    }
+
+    /// Bytes that threads may be holding for values on their way in.
+    mutating func inFlight(now: UInt64) -> Int {
+        if inserters.isEmpty { return 0 }
+        forget(now)
+        return inserters.reduce(0) { $0 + min($1.bytes, 1 << 40) }
+    }
+
+    /// Bytes to leave free below `limit`, where the rest of the process takes `burst` at once: an eighth at least, half at
+    /// most.
+    mutating func bytes(limit: Int, burst: Int?, now: UInt64) -> Int {
+        let burst = min(max(burst ?? limit / 4, 0), limit / 2)
+        let time = max(0, Double(burst) / Self.burstSpeed - Self.noticeTime)
+        // Half of a burst is free in any case: a thread that is not scheduled releases nothing.
+        let releasable = min(Int(time * releaseRate / 2), burst / 2)
+        let inFlight = inFlight(now: now)
+        // Insertions carry usage a 64th beyond the mark, and what they are granted another.
+        let unannounced = burst - releasable + limit / 32
+        return min(max(limit / 8, unannounced, inFlight == 0 ? 0 : inFlight + limit / 8), limit / 2)
+    }
+}

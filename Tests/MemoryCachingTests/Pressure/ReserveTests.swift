@@ -1,0 +1,276 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import MemoryPressure
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite struct ReserveEstimateTests {
+    static let limit = 256 << 20
+    /// What insertions may carry usage beyond the mark by.
+    static let play = limit / 32
+
+    @Test func beforeAnythingIsMeasuredAWholeBurstStaysFree() {
+        var reserve = ReserveEstimate()
+        let byDefault = reserve.bytes(limit: Self.limit, burst: nil, now: 0)
+        #expect(byDefault == Self.limit / 4 + Self.play)
+        let small = reserve.bytes(limit: Self.limit, burst: 0, now: 0)
+        #expect(small == Self.limit / 8)
+        let chosen = reserve.bytes(limit: Self.limit, burst: 50 << 20, now: 0)
+        #expect(chosen == 50 << 20 + Self.play)
+        let large = reserve.bytes(limit: Self.limit, burst: .max, now: 0)
+        #expect(large == Self.limit / 2)
+    }
+
+    /// Half of what is released while a burst lasts is counted on, and half of the burst stays free in any case.
+    @Test func fasterReleaseLeavesLessFree() {
+        var last = Int.max
+        for mebibytesPerMillisecond in [0.3, 1.0, 4.0] {
+            var reserve = ReserveEstimate()
+            reserve.evicted(64 << 20, in: UInt64(64e6 / mebibytesPerMillisecond))
+            reserve.returned(64 << 20, in: 1_000_000)
+            let bytes = reserve.bytes(limit: Self.limit, burst: nil, now: 0)
+            #expect(bytes < last && bytes >= Self.limit / 8 + Self.play)
+            last = bytes
+        }
+        #expect(last == Self.limit / 8 + Self.play)
+    }
+
+    @Test func slowEvictionsAreNotForgottenForOneFastOne() {
+        var reserve = ReserveEstimate()
+        for _ in 0..<100 { reserve.evicted(1 << 20, in: 3_000_000) }
+        let slow = reserve.releaseRate
+        reserve.evicted(1 << 20, in: 10_000)
+        #expect(reserve.releaseRate < slow * 1.2)
+        for _ in 0..<10_000 { reserve.evicted(1 << 20, in: 100_000) }
+        #expect(reserve.releaseRate > slow * 10)
+    }
+
+    @Test func valuesInTheMakingStayFreeForASecond() {
+        var reserve = ReserveEstimate()
+        for thread in 0..<8 as Range<UInt> {
+            reserve.inserted(8 << 20, by: thread, limit: Self.limit, now: 0)
+            reserve.inserted(100, by: thread, limit: Self.limit, now: 0)
+        }
+        let inFlight = reserve.inFlight(now: 500_000_000)
+        #expect(inFlight == 64 << 20)
+        let bytes = reserve.bytes(limit: Self.limit, burst: 0, now: 500_000_000)
+        #expect(bytes == 96 << 20)
+        let later = reserve.bytes(limit: Self.limit, burst: 0, now: 1_000_000_000)
+        #expect(later == Self.limit / 8)
+    }
+}
+
+@Suite struct UsageWatchTests {
+    private static let millisecond: UInt64 = 1_000_000
+
+    private func look(_ mebibytes: Int) -> AdmissionLedger.Look { .init(limit: 256 << 20, used: mebibytes << 20) }
+
+    @Test func whatInsertionsExplainIsNoBurst() {
+        var watch = UsageWatch()
+        var isBurst = false
+        for step in 0..<10 {
+            isBurst = watch.note(
+                look(217 + step),
+                inserted: step << 20,
+                unreported: 0,
+                now: UInt64(step) * Self.millisecond
+            )
+            #expect(!isBurst)
+        }
+        isBurst = watch.note(look(229), inserted: 10 << 20, unreported: 0, now: 10 * Self.millisecond)
+        #expect(isBurst)
+        // Credits that were granted may have been spent.
+        isBurst = watch.note(look(232), inserted: 11 << 20, unreported: 2 << 20, now: 11 * Self.millisecond)
+        #expect(!isBurst)
+    }
+
+    @Test func farFromTheMarkOrSlowlyIsNoBurst() {
+        var watch = UsageWatch()
+        var isBurst = watch.note(look(100), inserted: 0, unreported: 0, now: 0)
+        #expect(!isBurst)
+        isBurst = watch.note(look(150), inserted: 0, unreported: 0, now: Self.millisecond)
+        #expect(!isBurst)
+        isBurst = watch.note(look(220), inserted: 0, unreported: 0, now: 2 * Self.millisecond)
+        #expect(isBurst)
+        isBurst = watch.note(look(222), inserted: 0, unreported: 0, now: 10 * Self.millisecond)
+        #expect(!isBurst)
+    }
+
+    @Test func looksAreRareWhereNothingMovesAndNeverSoNearTheMark() {
+        var watch = UsageWatch()
+        for step in 0..<20 as Range<UInt64> {
+            _ = watch.note(look(200), inserted: 0, unreported: 0, now: step * 8 * Self.millisecond)
+        }
+        let near = watch.interval(look(200))
+        #expect(near == UsageWatch.longestNearMark)
+        let far = watch.interval(look(20))
+        #expect(far == 100 * Self.millisecond)
+        _ = watch.note(look(201), inserted: 0, unreported: 0, now: 200 * Self.millisecond)
+        let moving = watch.interval(look(201))
+        #expect(moving == UsageWatch.shortest)
+    }
+}
+
+@Suite struct AnnouncementsTests {
+    @Test func whatIsUsedIsNotKeptFreeTwice() {
+        var announcements = Announcements()
+        announcements.begin(100, unexplained: 1000)
+        #expect(announcements.held(unexplained: 1000) == 100)
+        #expect(announcements.held(unexplained: 1060) == 40)
+        #expect(announcements.held(unexplained: 1200) == 0)
+        // Somebody else has freed memory.
+        #expect(announcements.held(unexplained: 900) == 100)
+        announcements.end(100, unexplained: 1100)
+        #expect(announcements.isEmpty && announcements.held(unexplained: 1100) == 0)
+    }
+
+    /// What the first has used does not count for the second, whether it is still in use or not.
+    @Test func announcementsAddUp() {
+        var announcements = Announcements()
+        announcements.begin(100, unexplained: 1000)
+        announcements.begin(50, unexplained: 1030)
+        #expect(announcements.held(unexplained: 1030) == 120)
+        announcements.end(100, unexplained: 1100)
+        #expect(announcements.held(unexplained: 1100) == 50)
+        #expect(announcements.held(unexplained: 1000) == 50)
+        announcements.end(50, unexplained: nil)
+        #expect(announcements.isEmpty)
+    }
+}
+
+/// A governor and a cache in a process whose memory is what the cache holds, what `others` hold, and what lies free until
+/// the next trim.
+@Suite struct AnnouncedMemoryTests {
+    final class Process: Sendable {
+        static let limit = 256 << 20
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("process-\(UUID())")
+        let others = Atomic(12 << 20)
+        private let held = Atomic(0)
+        private let path: String
+
+        init() throws {
+            let directory = root.appendingPathComponent("proc")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            path = directory.appendingPathComponent("meminfo").path
+            try write()
+        }
+
+        deinit { try? FileManager.default.removeItem(at: root) }
+
+        var used: Int { others.load(ordering: .relaxed) + held.load(ordering: .relaxed) }
+        var free: Int { Self.limit - used }
+
+        /// What the cache holds is known to the kernel once it was inserted, or returned.
+        func note(_ cache: QueueCache) throws {
+            held.store(cache.bytes, ordering: .relaxed)
+            try write()
+        }
+
+        func write() throws {
+            let text = "MemTotal: \(Self.limit >> 10) kB\nMemAvailable: \(max(0, free) >> 10) kB\n"
+            let padded = text + String(repeating: "\n", count: 100 - text.utf8.count)
+            let file = FileHandle(forUpdatingAtPath: path)
+            if let file {
+                try file.write(contentsOf: Data(padded.utf8))
+                try file.close()
+            } else {
+                try Data(padded.utf8).write(to: URL(fileURLWithPath: path))
+            }
+        }
+    }
+
+    final class Trimmed: Sendable {
+        let cache = Mutex<QueueCache?>(nil)
+    }
+
+    private func make() throws -> (Process, MemoryGovernor, QueueCache) {
+        let process = try Process()
+        let trimmed = Trimmed()
+        let governor = MemoryGovernor(
+            monitor: MemoryPressureMonitor(signals: [ManualPressureSignal()]),
+            gauge: MemoryGauge(SystemFiles(root: process.root.path)),
+            trimAllocator: {
+                let cache = trimmed.cache.withLock { $0 }
+                if let cache { try? process.note(cache) }
+            },
+            takeCensus: { nil },
+            residentBytes: { nil }
+        )
+        let cache = QueueCache(governor: governor)
+        trimmed.cache.withLock { $0 = cache }
+        return (process, governor, cache)
+    }
+
+    private func insert(_ mebibytes: Int, into cache: QueueCache, of process: Process) throws {
+        for _ in 0..<mebibytes * 4 {
+            cache.insert([UInt8](repeating: 1, count: 256 << 10))
+            try process.note(cache)
+        }
+    }
+
+    @Test func whatIsAnnouncedIsFreeBeforeAndStaysSoUntilItIsUsed() throws {
+        let (process, governor, cache) = try make()
+        try insert(300, into: cache, of: process)
+        let full = cache.bytes
+        let bytes = 100 << 20
+        #expect(process.free < bytes)
+        let (kept, free) = governor.announce(bytes)
+        #expect(kept == bytes && free >= bytes && process.free >= bytes)
+
+        // The cache may refill what is left beside, and no more.
+        try insert(200, into: cache, of: process)
+        #expect(process.free >= bytes && cache.bytes > 32 << 20)
+
+        // Half of it is used: that counts once.
+        process.others.add(50 << 20, ordering: .relaxed)
+        try process.write()
+        try insert(200, into: cache, of: process)
+        #expect(process.free >= 50 << 20 && process.free < bytes)
+        #expect(cache.bytes > 16 << 20)
+
+        process.others.subtract(50 << 20, ordering: .relaxed)
+        try process.write()
+        governor.endAnnouncement(kept)
+        try insert(300, into: cache, of: process)
+        #expect(cache.bytes > full * 7 / 8)
+    }
+
+    @Test func whatCannotBeFreedIsNotPromised() throws {
+        let (process, governor, cache) = try make()
+        process.others.store(200 << 20, ordering: .relaxed)
+        try process.write()
+        try insert(20, into: cache, of: process)
+        let (kept, free) = governor.announce(100 << 20)
+        #expect(free < 100 << 20 && free >= 40 << 20)
+        governor.endAnnouncement(kept)
+        let nothing = governor.announce(0)
+        #expect(nothing.kept == 0)
+    }
+}
+
+@Suite struct MemoryReserveTests {
+    struct Failure: Error {}
+
+    @Test func callsReturnWhatTheBodyReturnsAndThrowWhatItThrows() async {
+        #expect(MemoryReserve.withFree(bytes: 1 << 20) { free in free > 0 })
+        #expect(throws: Failure.self) { try MemoryReserve.withFree(bytes: 0) { _ throws(Failure) in throw Failure() } }
+        let nested = MemoryReserve.withFree(bytes: 1 << 20) { _ in MemoryReserve.withFree(bytes: -1) { $0 } }
+        #expect(nested >= 0)
+        let awaited = await MemoryReserve.withFree(bytes: 1 << 20) { free async in
+            await Task.yield()
+            return free
+        }
+        #expect(awaited > 0)
+        await #expect(throws: Failure.self) {
+            try await MemoryReserve.withFree(bytes: 1) { _ async throws(Failure) in throw Failure() }
+        }
+    }
+}

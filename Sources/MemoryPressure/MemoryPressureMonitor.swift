@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-package import Synchronization
+internal import Synchronization
 
 /// How short memory is, from all signals that the monitor listens to.
 ///
@@ -27,12 +27,6 @@ public final class MemoryPressureMonitor: Sendable {
         var observations: [MemoryPressureObservation] = []
     }
 
-    /// Whoever reacts to this monitor on others' behalf, kept by those others: found again by the next of them.
-    package struct Companion: ~Copyable {
-        package weak var object: (any AnyObject & Sendable)?
-    }
-    package let companion = Mutex(Companion())
-
     private let signals: [any MemoryPressureSignal]
     private let state = Mutex(State())
 
@@ -42,10 +36,8 @@ public final class MemoryPressureMonitor: Sendable {
     /// How short memory is now, as each signal knows it at this moment. Starts nothing.
     public var level: MemoryPressureLevel { signals.map(\.level).max() ?? .normal }
 
-    /// The level without what the system's signal concludes from usage; see ``SystemPressureSignal/eventLevel``.
-    package var levelBesideUsage: MemoryPressureLevel {
-        signals.map { ($0 as? SystemPressureSignal)?.eventLevel ?? $0.level }.max() ?? .normal
-    }
+    /// The level without what signals conclude from usage; see ``MemoryPressureSignal/levelBesideUsage``.
+    package var levelBesideUsage: MemoryPressureLevel { signals.map(\.levelBesideUsage).max() ?? .normal }
 
     /// The level now, and then each change of it, for every iterator of its own.
     ///

@@ -41,11 +41,43 @@ package final class MemoryGovernor: Sendable {
     /// cache keeps it.
     package static func listening(to monitor: MemoryPressureMonitor) -> MemoryGovernor {
         if monitor === MemoryPressureMonitor.shared { return shared }
-        return monitor.companion.withLock { companion in
-            if let governor = companion.object as? MemoryGovernor { return governor }
-            let governor = MemoryGovernor(monitor: monitor)
-            companion.object = governor
-            return governor
+        return others.withLock { $0.existing(for: monitor) } ?? MemoryGovernor(monitor: monitor).adopted()
+    }
+
+    /// Has caches that listen to this governor's monitor find it, unless they find another already; returns the one that
+    /// they find.
+    @discardableResult
+    package func adopted() -> MemoryGovernor {
+        Self.others.withLock { others in
+            if let governor = others.existing(for: monitor) { return governor }
+            others.governors[ObjectIdentifier(monitor)] = Weak(self)
+            return self
+        }
+    }
+
+    private final class Weak {
+        weak var governor: MemoryGovernor?
+        let identity: ObjectIdentifier
+        init(_ governor: MemoryGovernor) {
+            self.governor = governor
+            identity = ObjectIdentifier(governor)
+        }
+    }
+
+    /// Governors by monitor. Each keeps its monitor, so that no other one takes its place in memory.
+    private struct Others {
+        var governors: [ObjectIdentifier: Weak] = [:]
+        func existing(for monitor: MemoryPressureMonitor) -> MemoryGovernor? {
+            governors[ObjectIdentifier(monitor)]?.governor
+        }
+    }
+    private static let others = Mutex(Others())
+
+    deinit {
+        Self.others.withLock { others in
+            // By identity: a reference to another governor, taken here, could be its last.
+            let key = ObjectIdentifier(monitor)
+            if others.governors[key]?.identity == ObjectIdentifier(self) { others.governors[key] = nil }
         }
     }
 

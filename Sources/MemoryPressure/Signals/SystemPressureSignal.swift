@@ -54,9 +54,8 @@ public final class SystemPressureSignal: MemoryPressureSignal {
         }
     }
 
-    /// The level by events that speak for themselves, for whoever minds usage by himself: a cache that passes a mark
-    /// while it fills must not take that for pressure from elsewhere and throw most of itself away.
-    package var eventLevel: MemoryPressureLevel { state.withLock { $0.events.level } }
+    /// The level by what the kernel or systemd reported, without usage and without hints.
+    public var levelBesideUsage: MemoryPressureLevel { state.withLock { $0.events.level } }
 
     /// What is watched at the moment, for people.
     package var sourceNames: [String] { state.withLock { $0.sources.map(\.name) } }

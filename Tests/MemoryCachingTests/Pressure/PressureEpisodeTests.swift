@@ -191,7 +191,7 @@ import Testing
             gauge: MemoryGauge(SystemFiles(root: "/nonexistent"))
         )
         let monitor = governor.monitor
-        monitor.companion.withLock { $0.object = governor }
+        governor.adopted()
         do {
             let cache = MemoryCache<Int, [UInt8]>(options: .init(pressureMonitor: monitor))
             await withTaskGroup(of: Void.self) { group in

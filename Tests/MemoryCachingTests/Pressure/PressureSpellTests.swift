@@ -43,7 +43,7 @@ import _CacheTestSupport
                 takeCensus: { HeapCensus(held: memory.bytes, holes: 0) },
                 residentBytes: { memory.bytes }
             )
-            monitor.companion.withLock { [governor] in $0.object = governor }
+            governor.adopted()
             options = MemoryCacheOptions(pressureMonitor: monitor)
         }
 

@@ -12,8 +12,8 @@ internal import MemoryPressure
 /// - **Burst**: what is taken in one go, as a picture is decoded or a file read: a quarter of the budget, or what the
 ///   user says (``MemoryReserve/burstBytes``).
 /// - **Release**: a burst takes time, and meanwhile the governor evicts. How fast that gives real memory back is measured in
-///   every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. Half of it is counted on, because a busy machine
-///   may do no better, and nothing before it is measured.
+///   every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. A quarter of it is counted on, and nothing before it is measured:
+///   with half of it, 2 of 4 processes with values of 1,000 B were killed on a busy machine, and 0 of 4 with larger ones.
 /// - **In flight**: a value exists before it is charged. Threads that insert large ones have one each in the making.
 struct ReserveEstimate: Sendable {
     /// Bytes a nanosecond that a burst takes: memset into fresh pages took 2.3 MB/ms.
@@ -97,7 +97,7 @@ struct ReserveEstimate: Sendable {
         let burst = min(max(burst ?? limit / 4, 0), limit / 2)
         let time = max(0, Double(burst) / Self.burstSpeed - Self.noticeTime)
         // Half of a burst is free in any case: a thread that is not scheduled releases nothing.
-        let releasable = min(Int(time * releaseRate / 2), burst / 2)
+        let releasable = min(Int(time * releaseRate / 4), burst / 2)
         let inFlight = inFlight(now: now)
         // Insertions carry usage a 64th beyond the mark, and what they are granted another.
         let unannounced = burst - releasable + limit / 32

@@ -29,10 +29,10 @@ import _CacheTestSupport
         #expect(large == Self.limit / 2)
     }
 
-    /// Half of what is released while a burst lasts is counted on, and half of the burst stays free in any case.
+    /// A quarter of what is released while a burst lasts is counted on, and half of the burst stays free in any case.
     @Test func fasterReleaseLeavesLessFree() {
         var last = Int.max
-        for mebibytesPerMillisecond in [0.3, 1.0, 4.0] {
+        for mebibytesPerMillisecond in [0.3, 2.0, 8.0] {
             var reserve = ReserveEstimate()
             reserve.evicted(64 << 20, in: UInt64(64e6 / mebibytesPerMillisecond))
             reserve.returned(64 << 20, in: 1_000_000)

@@ -39,7 +39,10 @@ print("%-10s %-16s %-7s %-14s %-9s %-7.3f %-6d %d" % (
 if [ -n "${ROWS:-}" ]; then
     quarter=$((mebibytes / 4))
     for kind in ${KINDS:-memory costs nscache purgeable}; do
-        for bytes in ${SIZES:-300 1000 4096 65536}; do row "$kind" "$bytes" $((mebibytes * 3 / 2)) 1 "burst=$quarter"; done
+        for bytes in ${SIZES:-300 1000 4096 65536}; do
+            row "$kind" "$bytes" $((mebibytes * 3 / 2)) 1 "burst=$quarter"
+            row "$kind" "$bytes" $((mebibytes * 3 / 2)) 1 "announced=$((mebibytes * 2 / 5))"
+        done
     done
     for kind in memory costs; do
         for bytes in 4194304 8388608; do row $kind $bytes $((mebibytes * 8)) 8 alone; done

@@ -32,6 +32,8 @@ let package = Package(
     products: [
         .library(name: "MemoryCaching", targets: ["MemoryCaching"]),
         .library(name: "FoundationCaching", targets: ["FoundationCaching"]),
+        .library(name: "TieredCaching", targets: ["TieredCaching"]),
+        .library(name: "ValkeyCaching", targets: ["ValkeyCaching"]),
         .library(name: "PurgeableMemory", targets: ["PurgeableMemory"]),
         .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
         .library(name: "CacheSimulation", targets: ["CacheSimulation"]),
@@ -40,12 +42,15 @@ let package = Package(
         .trait(name: "MetricsSupport", description: "Report a cache's statistics through swift-metrics."),
         .trait(name: "LoggingSupport", description: "Log what loads do through swift-log."),
         .trait(name: "ServiceLifecycleSupport", description: "Run the maintenance as a service of a service group."),
+        .trait(name: "ValkeySupport", description: "Put a near cache in front of Valkey or Redis, on SwiftNIO."),
     ],
     dependencies: [
         // Of the traits alone, all off by default: without them nothing of this is fetched.
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
         // The product, from the ground up: every arrow points down this list.
@@ -69,6 +74,22 @@ let package = Package(
         .target(
             name: "FoundationCaching",
             dependencies: ["MemoryCaching", "PurgeableMemory"],
+            swiftSettings: settings
+        ),
+        .target(name: "TieredCaching", dependencies: ["MemoryCaching", "MemoryPressure"], swiftSettings: settings),
+        .target(
+            name: "ValkeyCaching",
+            dependencies: [
+                "TieredCaching",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["ValkeySupport"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycleSupport"])
+                ),
+            ],
             swiftSettings: settings
         ),
 
@@ -127,6 +148,20 @@ let package = Package(
         .testTarget(
             name: "FoundationCachingTests",
             dependencies: ["FoundationCaching", "MemoryCaching", "PurgeableMemory", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TieredCachingTests",
+            dependencies: ["TieredCaching", "MemoryCaching", "FoundationCaching", "_CacheTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ValkeyCachingTests",
+            dependencies: [
+                "ValkeyCaching", "TieredCaching", "_CacheTestSupport",
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

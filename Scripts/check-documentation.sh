@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation; do
+for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation TieredCaching; do
     swift package generate-documentation --target "$target" --warnings-as-errors
 done
 

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// How keys are written in the remote tier: `name:vN:epoch:key`, and `name:vN` for the epoch itself.
+///
+/// The epoch is drawn at random, and whoever finds none writes one. So losing the epoch's key clears the keyspace; a
+/// number counted up would fall back to one that was used before, and bring back what had been cleared.
+struct Keyspace: Sendable {
+    /// The key of the epoch.
+    let epochKey: String
+
+    /// How long an epoch is kept: longer than any process lives that would notice.
+    static var epochLifetime: Duration { .seconds(366 * 86_400) }
+
+    init(name: String, version: Int) { epochKey = "\(name):v\(version)" }
+
+    /// The key in the remote tier.
+    func remoteKey(_ key: String, epoch: String) -> String { "\(epochKey):\(epoch):\(key)" }
+
+    /// The key that a key of the remote tier stands for; nil if it is none of this keyspace and epoch.
+    func localKey(of remoteKey: String, epoch: String) -> String? {
+        let prefix = "\(epochKey):\(epoch):"
+        guard remoteKey.utf8.starts(with: prefix.utf8) else { return nil }
+        return String(remoteKey.utf8.dropFirst(prefix.utf8.count))
+    }
+
+    /// An epoch that was never used: 64 random bits.
+    static func newEpoch() -> [UInt8] { Array(String(UInt64.random(in: .min ... .max), radix: 36).utf8) }
+
+    /// The epoch that is written in these bytes; nil if they are no epoch.
+    static func epoch(in bytes: [UInt8]) -> String? {
+        let isWord = bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
+        return isWord && (1...16).contains(bytes.count) ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}

@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCaching
+import Synchronization
+
+extension NearCore {
+    /// Joins the flight of a key, or files a new one.
+    func board(_ name: String) -> (flight: Flight, waiter: Flight.Waiter, isNew: Bool) {
+        while true {
+            if let shared = withMachine({ $0.flight(of: name) }), let waiter = shared.join() {
+                return (shared, waiter, false)
+            }
+            let flight = Flight()
+            guard let waiter = flight.join() else { continue }
+            let isFiled = withMachine { machine in
+                // Somebody else may have filed one since; if it admits, the next round joins it.
+                if let other = machine.flight(of: name), other.isAdmitting { return false }
+                machine.file(flight, forKey: name)
+                return true
+            }
+            if isFiled { return (flight, waiter, true) }
+        }
+    }
+
+    /// Changes a key in the remote tier. The near value is dropped before the request is sent and again when its
+    /// outcome is known, or known to stay unknown: what a lookup read in between may be from before the change.
+    nonisolated(nonsending) func change(
+        _ key: Key,
+        retries: Int,
+        _ request: (_ remoteKey: String, _ limit: Duration) async throws -> Void
+    ) async throws {
+        let name = key.description
+        let deadline = now + options.changeTimeout.milliseconds
+        drop(name, key)
+        defer { drop(name, key) }
+        for attempt in 0... {
+            do {
+                let footing = try await footing(until: deadline)
+                let rest = deadline - now
+                // A retry needs time of its own: one request may not use up all that is left.
+                let limit = attempt < retries ? max(1, rest / 2) : max(1, rest)
+                try await request(keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
+                breaker.withLock { $0.succeeded() }
+                return
+            } catch let error as RemoteTierError {
+                noteFailure(error)
+                let isTransient = error == .disconnected || error == .timedOut
+                guard isTransient, attempt < retries, now < deadline else { throw error }
+                try? await Task.sleep(for: .milliseconds(Int.random(in: 5...20) << attempt))
+            }
+        }
+    }
+
+    /// What a change is sent under, after waiting for a connection that is being made.
+    nonisolated(nonsending) func footing(until deadline: Int64) async throws -> Machine.Footing {
+        while true {
+            let (footing, link) = withMachine { ($0.footing, $0.link) }
+            if let footing { return footing }
+            guard link != .down, now < deadline else { throw RemoteTierError.disconnected }
+            try? await Task.sleep(for: .milliseconds(2))
+            if Task.isCancelled { throw RemoteTierError.disconnected }
+        }
+    }
+
+    /// Writes a new epoch, and returns when this process has read it.
+    nonisolated(nonsending) func clear() async throws {
+        let deadline = now + options.changeTimeout.milliseconds
+        _ = try await footing(until: deadline)
+        flush()
+        defer { flush() }
+        try await tier.write(
+            keyspace.epochKey,
+            Keyspace.newEpoch(),
+            lifetime: Keyspace.epochLifetime,
+            within: .milliseconds(max(1, deadline - now))
+        )
+    }
+}

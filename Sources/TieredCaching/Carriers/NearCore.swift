@@ -1,0 +1,207 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import MemoryCaching
+public import Synchronization
+
+/// A value near, and when it may be served.
+@usableFromInline
+struct NearEntry<Value: Sendable>: Sendable {
+    @usableFromInline let value: Value
+    @usableFromInline let stamp: NearStamp
+}
+
+/// The near cache at work: `NearMachine` in its lock, the entries, and the word that hits look at. It applies the remote
+/// tier's events on the thread that brings them.
+///
+/// A change first takes the flight out of the machine, then revokes its ticket, then removes the entry. Keeping a value
+/// asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the entry is
+/// removed after it was kept.
+@usableFromInline
+final class NearCore<Key, Value>: RemoteTierSubscriber
+where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
+    typealias Flight = TierFlight<Value>
+    typealias Machine = NearMachine<Flight>
+
+    @usableFromInline let near: MemoryCache<Key, NearEntry<Value>>
+    /// What stamps are compared with; written under the machine's lock alone.
+    @usableFromInline let word = Atomic<UInt64>(NearStamp.servesNothing)
+
+    let tier: any RemoteTier
+    let keyspace: Keyspace
+    let options: TieredCacheOptions
+    let counters = TierCounters()
+    let breaker = Mutex(CircuitBreaker())
+    private let clock: LifetimeClock
+    private let machine = Mutex(Machine())
+
+    init(
+        near: MemoryCache<Key, NearEntry<Value>>,
+        tier: any RemoteTier,
+        keyspace: Keyspace,
+        options: TieredCacheOptions
+    ) {
+        self.near = near
+        self.tier = tier
+        self.keyspace = keyspace
+        self.options = options
+        clock = LifetimeClock(options.clock)
+    }
+
+    /// Milliseconds of the clock of lifetimes.
+    var now: Int64 { clock.nanoseconds() / 1_000_000 }
+
+    /// Asks the machine, or tells it, and publishes the word that follows.
+    func withMachine<R>(_ body: (inout Machine) -> R) -> R {
+        machine.withLock { machine in
+            let result = body(&machine)
+            word.store(machine.word, ordering: .releasing)
+            return result
+        }
+    }
+
+    private func tell(_ concerned: Machine.Concerned) {
+        for flight in concerned.revoked { flight.revoke() }
+        for flight in concerned.woken { flight.wake.signal() }
+    }
+
+    // MARK: Events
+
+    @usableFromInline
+    func receive(_ event: RemoteTierEvent) {
+        let now = now
+        switch event {
+        case .tick: withMachine { $0.tick(now: now) }
+        case .alive(let duration): withMachine { $0.alive(now: now, for: duration.milliseconds) }
+        case .connected(let duration):
+            breaker.withLock { $0.succeeded() }
+            tell(withMachine { $0.connected(now: now, aliveFor: duration.milliseconds) })
+            counters.generations.count()
+            join()
+        case .flushed: flush()
+        case .invalidated(let keys):
+            for key in keys { invalidate(key) }
+        case .lost: tell(withMachine { $0.lost(now: now) })
+        }
+    }
+
+    private func invalidate(_ remoteKey: String) {
+        if remoteKey == keyspace.epochKey {
+            withMachine { $0.epochReported() }
+            join()
+        } else if let epoch = withMachine({ $0.epoch }),
+            let key = keyspace.localKey(of: remoteKey, epoch: epoch)
+        {
+            counters.invalidations.count()
+            drop(key, Key(key))
+        }
+    }
+
+    /// Everything has changed.
+    func flush() {
+        let concerned = withMachine { $0.flushed() }
+        counters.generations.count()
+        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
+        tell(concerned)
+        join()
+    }
+
+    /// The key has changed, or is about to.
+    func drop(_ name: String, _ key: Key?) {
+        let concerned = withMachine { $0.changed(name) }
+        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
+        tell(concerned)
+        if let key { near.removeValue(forKey: key) }
+    }
+
+    // MARK: Joining
+
+    /// Reads the epoch of the keyspace for the present attempt to join, in a task of its own.
+    private func join() {
+        let attempt = withMachine { $0.joinAttempt }
+        Task { [weak self] in
+            var pause = Duration.milliseconds(10)
+            while let self, self.withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
+                if let epoch = await self.readEpoch() {
+                    self.withMachine { $0.joined(attempt, epoch: epoch) }.map(self.tell)
+                    return
+                }
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .milliseconds(500))
+            }
+        }
+    }
+
+    private func readEpoch() async -> String? {
+        let (key, limit) = (keyspace.epochKey, options.changeTimeout)
+        var unusable: [UInt8]?
+        if let found = try? await tier.read(key, within: limit) {
+            if let epoch = Keyspace.epoch(in: found.bytes) { return epoch }
+            unusable = found.bytes
+        }
+        let terms = LeaseTerms(token: LeaseToken(), duration: limit, unusable: unusable)
+        switch try? await tier.acquire(key, terms, within: limit) {
+        case .found(let found): return Keyspace.epoch(in: found.bytes)
+        case .granted:
+            let epoch = Keyspace.newEpoch()
+            let isStored = try? await tier.fill(
+                key,
+                with: epoch,
+                lifetime: Keyspace.epochLifetime,
+                lease: terms.token,
+                within: limit
+            )
+            return isStored == true ? Keyspace.epoch(in: epoch) : nil
+        case .held, .full, nil: return nil
+        }
+    }
+
+    // MARK: Entries
+
+    /// Keeps what `flight` has read, unless its key has changed since.
+    func keep(
+        _ value: Value,
+        of flight: Flight,
+        forKey key: Key,
+        _ name: String,
+        readUnder footing: Machine.Footing,
+        freshUntil: Int64,
+        cost: Int,
+        recomputeCost: Double?
+    ) {
+        let stamp = withMachine { $0.stamp(flight, forKey: name, readUnder: footing, freshUntil: freshUntil) }
+        guard let stamp else { return }
+        near.engine.setValue(
+            NearEntry(value: value, stamp: stamp),
+            forKey: key,
+            cost: cost,
+            recomputeCost: recomputeCost,
+            ticket: flight.ticket
+        )
+    }
+
+    /// A near value that is a fallback: within its lifetime and what it is kept beyond that.
+    func fallback(forKey key: Key) -> Value? {
+        guard let keep = options.keepsExpiredFor, let entry = near.value(forKey: key) else { return nil }
+        counters.unservedHits.count()
+        return entry.stamp.freshUntil + keep.milliseconds > now ? entry.value : nil
+    }
+
+    /// A near value that may be served though nothing proves it current.
+    func disconnectedValue(forKey key: Key) -> Value? {
+        guard case .serveStale(let limit) = options.whileDisconnected, let entry = near.value(forKey: key) else {
+            return nil
+        }
+        counters.unservedHits.count()
+        let isServed = withMachine { $0.isServedDisconnected(entry.stamp, now: now, upTo: limit.milliseconds) }
+        return isServed ? entry.value : nil
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, clamped to 64 bits of nanoseconds.
+    var milliseconds: Int64 { saturatedNanoseconds / 1_000_000 }
+}

@@ -1,0 +1,97 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCaching
+import Synchronization
+
+/// How a flight ended for one of its waiters.
+enum TierOutcome<Value: Sendable>: Sendable {
+    case value(Value)
+    case failure(any Error)
+    /// The waiter was cancelled and left.
+    case left
+}
+
+/// One miss of one key that any number of callers share: the single-flight machine in its lock, the permission to keep
+/// what it reads, and the signal that its key has changed.
+///
+/// Continuations are resumed and the task is cancelled after the lock is released.
+final class TierFlight<Value: Sendable>: Sendable, Equatable {
+    typealias Continuation = CheckedContinuation<TierOutcome<Value>, Never>
+    typealias Waiter = FlightMachine<Continuation>.WaiterID
+
+    /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it replaces.
+    let ticket = LoadTicket(replacing: .max)
+    let wake = WakeSignal()
+    /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no change.
+    let hasChanged = Atomic<Bool>(false)
+
+    private let state = Mutex(State())
+
+    private struct State {
+        var machine = FlightMachine<Continuation>()
+        var outcome: TierOutcome<Value>?
+        var task: Task<Void, Never>?
+    }
+
+    static func == (left: TierFlight, right: TierFlight) -> Bool { left === right }
+
+    /// Shares this flight; nil if it is too late for that.
+    func join() -> Waiter? { state.withLock { $0.machine.join(mayLeave: true) } }
+
+    /// Makes the miss in a task of its own.
+    func start(_ course: @escaping @Sendable () async -> Void) {
+        let task = Task { await course() }
+        let isAbandoned = state.withLock { state in
+            state.task = task
+            return state.machine.isAbandoned
+        }
+        if isAbandoned { task.cancel() }
+    }
+
+    /// The key has changed: the result must not be kept, and newcomers start another flight.
+    func revoke() {
+        ticket.revoke()
+        state.withLock { $0.machine.revoke() }
+        wake.signal()
+    }
+
+    /// Waits for the landing, or for the cancellation of the waiting task.
+    nonisolated(nonsending) func outcome(for waiter: Waiter) async -> TierOutcome<Value> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (action, outcome) = state.withLock { ($0.machine.suspend(waiter, continuation), $0.outcome) }
+                switch action {
+                case .wait: break
+                case .leave(let continuation): continuation.resume(returning: .left)
+                case .land(let continuation): continuation.resume(returning: outcome ?? .left)
+                }
+            }
+        } onCancel: {
+            let (action, task) = state.withLock { ($0.machine.cancel(waiter), $0.task) }
+            action.leaving?.resume(returning: .left)
+            if action.abandonsLoad { task?.cancel() }
+        }
+    }
+
+    /// Answers the waiters.
+    func land(_ outcome: TierOutcome<Value>) {
+        let woken = state.withLock { state in
+            if state.outcome == nil { state.outcome = outcome }
+            return state.machine.land()
+        }
+        for continuation in woken { continuation.resume(returning: outcome) }
+    }
+
+    /// Keeps newcomers out, and nothing else.
+    func revokeSharing() { state.withLock { $0.machine.revoke() } }
+
+    /// Whether newcomers may still share this flight.
+    var isAdmitting: Bool { state.withLock { $0.machine.isAdmitting } }
+
+    /// How many callers still want the result: what tests wait for.
+    var waiterCount: Int { state.withLock { $0.machine.interestedCount } }
+}

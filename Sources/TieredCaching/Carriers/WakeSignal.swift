@@ -1,0 +1,65 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+/// Wakes one task that waits, for a time at most. A signal that comes before the wait is not lost.
+final class WakeSignal: Sendable {
+    fileprivate struct State {
+        var isSignalled = false
+        var waiting: CheckedContinuation<Bool, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Wakes the task that waits, or the next one to wait.
+    func signal() {
+        let waiting = state.withLock { state in
+            state.isSignalled = state.waiting == nil
+            return state.takeWaiting()
+        }
+        waiting?.resume(returning: true)
+    }
+
+    /// Waits for the signal, for `limit` at most, or until the task is cancelled.
+    ///
+    /// - Returns: whether the signal came.
+    @discardableResult
+    nonisolated(nonsending) func wait(atMost limit: Duration) async -> Bool {
+        let timer = Task {
+            do { try await Task.sleep(for: limit) } catch { return }
+            giveUp()
+        }
+        defer { timer.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: Bool? = state.withLock { state in
+                    if state.isSignalled {
+                        state.isSignalled = false
+                        return true
+                    }
+                    if Task.isCancelled { return false }
+                    state.waiting = continuation
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            giveUp()
+        }
+    }
+
+    private func giveUp() {
+        state.withLock { $0.takeWaiting() }?.resume(returning: false)
+    }
+}
+
+extension WakeSignal.State {
+    fileprivate mutating func takeWaiting() -> CheckedContinuation<Bool, Never>? {
+        defer { waiting = nil }
+        return waiting
+    }
+}

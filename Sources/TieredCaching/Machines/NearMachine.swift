@@ -1,0 +1,224 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// What a near cache may keep and serve, as a pure value: events of the remote tier and of callers go in, what is to be
+/// revoked comes out. Its owner calls it inside a lock and acts after it.
+///
+/// # The invariants, and why
+///
+/// 1. *Order.* A flight is filed here before its request is sent. A change of its key takes it out and revokes it. So
+///    an answer that was sent before the change is never kept, whether the news of the change comes before the answer
+///    or after it: in the first case the flight is revoked, in the second the entry is removed.
+/// 2. *Inclusion.* Only what a filed flight has read through the tracked connection is stamped. Nothing else is known to
+///    be reported when it changes.
+/// 3. *Generation.* Whatever interrupts the stream of reports (a lost connection, a flush, a cleared keyspace) ends the
+///    generation. A stamp of another generation is not served, so a flush costs nothing per entry. A new generation is
+///    served only after it has *joined*: the connection tracks, and the epoch of the keyspace is known.
+/// 4. *Liveness.* The generation is served only until ``validUntil``, which proof of life moves on. A connection that is
+///    up but silent may hide a partition. The same generation is served again when proof of life comes late, because
+///    reports and proof come in one order.
+/// 5. *Newcomers* never share a flight that was revoked: it may answer with a value from before the change.
+///
+/// Moments are milliseconds of one clock that never runs backwards.
+package struct NearMachine<Flight: Equatable> {
+    /// Where the connection to the remote tier stands.
+    package enum Link: Hashable {
+        /// No attempt to connect has ended yet.
+        case starting
+        /// There is no connection.
+        case down
+        /// Connected; the epoch of the keyspace is not known yet.
+        case joining
+        /// Connected and current.
+        case current
+    }
+
+    /// What a request to the remote tier is sent under.
+    package struct Footing: Hashable {
+        package let generation: UInt64
+        package let epoch: String
+    }
+
+    /// Flights that an event concerns, to be told after the lock.
+    package struct Concerned {
+        /// Their results must not be kept, and newcomers must not share them.
+        package var revoked: [Flight] = []
+        /// They wait for a change and have nothing in hand: time to look again.
+        package var woken: [Flight] = []
+    }
+
+    package private(set) var link = Link.starting
+    /// The number of the latest connection or flush; 0 before the first.
+    package private(set) var generation: UInt64 = 0
+    /// The moment until which the connection is known to live.
+    package private(set) var validUntil: Int64 = 0
+    /// When the connection was lost; meaningful while it is down.
+    package private(set) var lostAt: Int64 = 0
+    /// Which attempt to join is under way: the answer to an older one says nothing.
+    package private(set) var joinAttempt = 0
+
+    /// The part of every key that changes when the keyspace is cleared; nil while it is not known. While the machine
+    /// joins again because the epoch's key was reported, it is the last one known.
+    package private(set) var epoch: String?
+    private var now: Int64 = 0
+    private var flights: [String: Filed] = [:]
+
+    fileprivate struct Filed {
+        let flight: Flight
+        /// Whether the flight may have an answer in hand, from the remote tier or from the origin.
+        var hasBegun = false
+    }
+
+    package init() {}
+
+    /// What entries' stamps are compared with.
+    package var word: UInt64 {
+        link == .current && now < validUntil
+            ? NearStamp.word(generation: generation, now: now) : NearStamp.servesNothing
+    }
+
+    // MARK: The connection
+
+    /// A connection is up and tracks.
+    package mutating func connected(now: Int64, aliveFor: Int64) -> Concerned {
+        alive(now: now, for: aliveFor)
+        return startGeneration()
+    }
+
+    /// Everything has changed, while the connection is up.
+    package mutating func flushed() -> Concerned {
+        guard link == .joining || link == .current else { return Concerned() }
+        return startGeneration()
+    }
+
+    /// The key of the epoch was reported: it may have changed, or the server forgot that it tracks it. Entries wait to
+    /// be served until it was read again.
+    package mutating func epochReported() {
+        guard link == .joining || link == .current else { return }
+        link = .joining
+        joinAttempt += 1
+    }
+
+    /// The epoch was read in the attempt to join number `attempt`. Nil if another attempt has begun since.
+    package mutating func joined(_ attempt: Int, epoch: String) -> Concerned? {
+        guard link == .joining, attempt == joinAttempt else { return nil }
+        // The generation goes on where only the report of an unchanged epoch has interrupted it.
+        var concerned = self.epoch == nil || self.epoch == epoch ? Concerned() : startGeneration()
+        link = .current
+        self.epoch = epoch
+        concerned.woken = waiting
+        return concerned
+    }
+
+    /// The connection is lost, or could not be made.
+    package mutating func lost(now: Int64) -> Concerned {
+        if link != .down { lostAt = now }
+        link = .down
+        epoch = nil
+        return revokeBegun()
+    }
+
+    /// The connection has proved that it lives.
+    package mutating func alive(now: Int64, for duration: Int64) {
+        tick(now: now)
+        let (end, overflow) = now.addingReportingOverflow(duration)
+        validUntil = max(validUntil, overflow ? .max : end)
+    }
+
+    /// Time has passed.
+    package mutating func tick(now: Int64) { self.now = max(self.now, now) }
+
+    /// Whether an entry may be served although nothing proves it current, because the connection has been lost or
+    /// silent for no longer than `limit`. It must be fresh, and of the last generation.
+    package func isServedDisconnected(_ stamp: NearStamp, now: Int64, upTo limit: Int64) -> Bool {
+        guard stamp.generation == generation, stamp.freshUntil > now else { return false }
+        switch link {
+        case .down: return now - lostAt <= limit
+        case .current: return now - validUntil <= limit
+        case .starting, .joining: return false
+        }
+    }
+
+    private mutating func startGeneration() -> Concerned {
+        // The last number is that of the word that serves nothing.
+        generation = generation + 2 == 1 << (64 - NearStamp.momentBits) ? 1 : generation + 1
+        link = .joining
+        joinAttempt += 1
+        epoch = nil
+        return revokeBegun()
+    }
+
+    private mutating func revokeBegun() -> Concerned {
+        let begun = flights.filter(\.value.hasBegun)
+        for key in begun.keys { flights[key] = nil }
+        return Concerned(revoked: begun.values.map(\.flight), woken: waiting)
+    }
+
+    private var waiting: [Flight] { flights.values.filter { !$0.hasBegun }.map(\.flight) }
+
+    // MARK: Flights
+
+    /// The flight of `key` that newcomers may share.
+    package func flight(of key: String) -> Flight? { flights[key]?.flight }
+
+    /// Files a new flight of `key` in place of any other.
+    package mutating func file(_ flight: Flight, forKey key: String) { flights[key] = Filed(flight: flight) }
+
+    /// The flight is about to ask the remote tier; nil if that cannot be asked now.
+    package mutating func begin(_ flight: Flight, forKey key: String) -> Footing? {
+        guard let footing else { return nil }
+        beginLoad(flight, forKey: key)
+        return footing
+    }
+
+    /// The flight is about to ask the origin.
+    package mutating func beginLoad(_ flight: Flight, forKey key: String) {
+        if flights[key]?.flight == flight { flights[key]?.hasBegun = true }
+    }
+
+    /// The flight has nothing in hand and waits for its key to change; false if it has changed already.
+    package mutating func pause(_ flight: Flight, forKey key: String) -> Bool {
+        guard flights[key]?.flight == flight else { return false }
+        flights[key]?.hasBegun = false
+        return true
+    }
+
+    /// What a request sent now is sent under; nil where none can be.
+    package var footing: Footing? {
+        guard link == .current, let epoch else { return nil }
+        return Footing(generation: generation, epoch: epoch)
+    }
+
+    /// The key has changed, or is about to.
+    package mutating func changed(_ key: String) -> Concerned {
+        guard let filed = flights[key] else { return Concerned() }
+        guard filed.hasBegun else { return Concerned(woken: [filed.flight]) }
+        flights[key] = nil
+        return Concerned(revoked: [filed.flight])
+    }
+
+    /// The stamp of what `flight` has read under `footing`; nil if it must not be kept.
+    package func stamp(
+        _ flight: Flight,
+        forKey key: String,
+        readUnder footing: Footing,
+        freshUntil: Int64
+    ) -> NearStamp? {
+        guard link == .current, footing.generation == generation, flights[key]?.flight == flight else { return nil }
+        return NearStamp(generation: generation, freshUntil: freshUntil)
+    }
+
+    /// The flight has ended: newcomers start another.
+    package mutating func landed(_ flight: Flight, forKey key: String) {
+        if flights[key]?.flight == flight { flights[key] = nil }
+    }
+
+    /// How many flights are under way.
+    package var flightCount: Int { flights.count }
+}
+
+extension NearMachine: Equatable, Hashable where Flight: Hashable {}
+extension NearMachine.Filed: Equatable, Hashable where Flight: Hashable {}

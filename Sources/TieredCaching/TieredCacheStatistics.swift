@@ -1,0 +1,73 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import MemoryCaching
+import Synchronization
+
+/// What a ``TieredCache`` has done so far, by tier.
+public struct TieredCacheStatistics: Sendable {
+    /// Lookups answered by the near cache.
+    public var nearHits = 0
+    /// Lookups answered by the remote tier. Callers that share one lookup count once.
+    public var remoteHits = 0
+    /// Calls of the origin.
+    public var loads = 0
+    /// Calls of the origin that threw.
+    public var loadFailures = 0
+    /// Times that a lookup waited for another process to make the value.
+    public var leaseWaits = 0
+    /// Lookups answered with a value that was no longer fresh, or not known to be current.
+    public var staleHits = 0
+    /// Keys reported as changed by the remote tier.
+    public var invalidations = 0
+    /// Generations of the near cache: connections, flushes and cleared keyspaces.
+    public var generations = 0
+    /// Operations of the remote tier that failed or did not answer in time.
+    public var remoteFailures = 0
+    /// Lookups that did not ask the remote tier, because it has failed repeatedly.
+    public var remoteSkips = 0
+    /// Values that the remote tier did not store, because the key had changed while they were loaded.
+    public var refusedFills = 0
+    /// Values that the remote tier did not store for lack of memory, or because they are too large.
+    public var unstorable = 0
+    /// Values in the remote tier that could not be decoded.
+    public var undecodable = 0
+    /// What the near cache holds and has removed. Its lookups are not those of the tiered cache.
+    public var near = CacheStatistics()
+}
+
+/// Counts off the path of hits.
+final class TierCounters: Sendable {
+    let remoteHits = Atomic(0), loads = Atomic(0), loadFailures = Atomic(0), leaseWaits = Atomic(0)
+    let staleHits = Atomic(0), invalidations = Atomic(0), generations = Atomic(0), remoteFailures = Atomic(0)
+    let remoteSkips = Atomic(0), refusedFills = Atomic(0), unstorable = Atomic(0), undecodable = Atomic(0)
+    /// Near entries that were found but could not be served: hits of the engine that were none.
+    let unservedHits = Atomic(0)
+
+    /// All of it, beside what the near cache says.
+    func snapshot(near: CacheStatistics) -> TieredCacheStatistics {
+        var statistics = TieredCacheStatistics(near: near)
+        statistics.nearHits = max(0, near.hits - unservedHits.load(ordering: .relaxed))
+        statistics.remoteHits = remoteHits.load(ordering: .relaxed)
+        statistics.loads = loads.load(ordering: .relaxed)
+        statistics.loadFailures = loadFailures.load(ordering: .relaxed)
+        statistics.leaseWaits = leaseWaits.load(ordering: .relaxed)
+        statistics.staleHits = staleHits.load(ordering: .relaxed)
+        statistics.invalidations = invalidations.load(ordering: .relaxed)
+        statistics.generations = generations.load(ordering: .relaxed)
+        statistics.remoteFailures = remoteFailures.load(ordering: .relaxed)
+        statistics.remoteSkips = remoteSkips.load(ordering: .relaxed)
+        statistics.refusedFills = refusedFills.load(ordering: .relaxed)
+        statistics.unstorable = unstorable.load(ordering: .relaxed)
+        statistics.undecodable = undecodable.load(ordering: .relaxed)
+        return statistics
+    }
+}
+
+extension Atomic<Int> {
+    /// Counts one more, or `amount`.
+    func count(_ amount: Int = 1) { add(amount, ordering: .relaxed) }
+}

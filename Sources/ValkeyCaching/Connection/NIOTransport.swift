@@ -1,0 +1,83 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#if ValkeySupport
+import NIOCore
+import NIOPosix
+import NIOSSL
+import TieredCaching
+
+/// Connections on SwiftNIO, on one event loop with a thread of its own.
+final class NIOTransport: ValkeyTransport {
+    private let configuration: ValkeyConfiguration
+    private let group: MultiThreadedEventLoopGroup
+    private let loop: any EventLoop
+
+    init(_ configuration: ValkeyConfiguration) {
+        self.configuration = configuration
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        loop = group.next()
+    }
+
+    func connect(
+        push: @escaping @Sendable ([RESPValue]) -> Void,
+        closed: @escaping @Sendable (_ reason: String?) -> Void,
+        completion: @escaping @Sendable (Result<any ValkeyConnection, ValkeyIssue>) -> Void
+    ) {
+        let (configuration, loop) = (configuration, loop)
+        let bootstrap = ClientBootstrap(group: loop)
+            .connectTimeout(.nanoseconds(configuration.connectTimeout.wholeNanoseconds))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls = configuration.tls {
+                        let context = try NIOSSLContext(configuration: tls)
+                        let name = configuration.serverName ?? configuration.host
+                        // An address is no name to ask for.
+                        let handler = try NIOSSLClientHandler(
+                            context: context,
+                            serverHostname: name.isAddress ? nil : name
+                        )
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                    }
+                    let handler = PipelineHandler(largestValue: configuration.largestReply, push: push, closed: closed)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+        bootstrap.connect(host: configuration.host, port: configuration.port).whenComplete { result in
+            switch result {
+            case .success(let channel):
+                do {
+                    let handler = try channel.pipeline.syncOperations.handler(type: PipelineHandler.self)
+                    completion(.success(NIOConnection(channel: channel, handler: handler)))
+                } catch {
+                    completion(.failure(.unreachable("\(error)")))
+                }
+            case .failure(let error): completion(.failure(.unreachable("\(error)")))
+            }
+        }
+    }
+
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        loop.scheduleTask(in: .nanoseconds(delay.wholeNanoseconds), body)
+    }
+
+    func shutDown() async { try? await group.shutdownGracefully() }
+}
+
+extension String {
+    /// Whether it is an address in numbers.
+    fileprivate var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
+}
+
+extension Duration {
+    /// Nanoseconds, clamped to a century, which deadlines can be computed with.
+    var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = min(self, .seconds(3_155_760_000)).components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+#endif

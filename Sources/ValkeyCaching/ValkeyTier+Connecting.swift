@@ -1,0 +1,177 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#if ValkeySupport
+import Synchronization
+import TieredCaching
+
+// Making a connection and keeping it alive. All of this runs on the transport's serial context.
+extension ValkeyTier {
+    /// Pauses between attempts: 10 ms at first, then twice as long each, at random by up to a half shorter.
+    private func pause(afterFailures failures: Int, _ issue: ValkeyIssue) -> Duration {
+        // A server that refuses does so for minutes; one that cannot be reached may be back at any moment.
+        let longest: Duration
+        if case .unreachable = issue { longest = configuration.longestPause } else { longest = .seconds(5) }
+        let pause = min(longest, .milliseconds(10) * (1 << min(failures, 10)))
+        return pause * Double.random(in: 0.5...1)
+    }
+
+    func connect() {
+        let number = state.withLock { state -> Int? in
+            guard case .waiting = state.phase else { return nil }
+            state.phase = .connecting
+            state.number += 1
+            return state.number
+        }
+        guard let number else { return }
+        transport.connect(
+            push: { [weak self] in self?.receivePush($0) },
+            closed: { [weak self] reason in self?.didClose(number, .unreachable(reason ?? "the connection was closed"))
+            },
+            completion: { [weak self] result in
+                switch result {
+                case .success(let connection): self?.greet(connection, number)
+                case .failure(let issue): self?.didClose(number, issue)
+                }
+            }
+        )
+    }
+
+    // MARK: Greeting
+
+    private func greet(_ connection: any ValkeyConnection, _ number: Int) {
+        let isWanted = state.withLock { state in
+            guard case .connecting = state.phase, state.number == number else { return false }
+            state.phase = .greeting(connection)
+            return true
+        }
+        guard isWanted else { return connection.close() }
+        var hello = ["HELLO", "3"]
+        if let password = configuration.password { hello += ["AUTH", configuration.username ?? "default", password] }
+        var commands = [hello.map(\.bytes)]
+        if configuration.database != 0 { commands.append(["SELECT", "\(configuration.database)"].map(\.bytes)) }
+        commands.append(["CLIENT", "TRACKING", "ON"].map(\.bytes))
+        for script in [LeaseScripts.acquire, LeaseScripts.fill, LeaseScripts.release] {
+            commands.append(["SCRIPT", "LOAD", script].map(\.bytes))
+        }
+        let sentAt = ContinuousClock.now
+        connection.send(commands, within: configuration.timeout) { [weak self] result in
+            guard let self else { return connection.close() }
+            switch result {
+            case .failure(let error): fail(connection, number, .unreachable(error.description))
+            case .success(let replies):
+                if let issue = Self.issue(in: replies) { return fail(connection, number, issue) }
+                didGreet(connection, number, sentAt, replies.suffix(3))
+            }
+        }
+    }
+
+    /// What speaks against this server.
+    private static func issue(in replies: [RESPValue]) -> ValkeyIssue? {
+        guard let hello = replies.first else { return .refused("no reply") }
+        if case .error(let reason) = hello {
+            let isAboutPassword = ["NOAUTH", "WRONGPASS", "ERR AUTH"].contains { reason.hasPrefix($0) }
+            return isAboutPassword ? .notAuthenticated(reason) : .refused(reason)
+        }
+        if hello["mode"]?.text == "cluster" { return .isCluster }
+        if let role = hello["role"]?.text, role != "master", role != "primary" { return .isReplica }
+        for case .error(let reason) in replies {
+            return reason.hasPrefix("NOAUTH") ? .notAuthenticated(reason) : .refused(reason)
+        }
+        return nil
+    }
+
+    private func didGreet(
+        _ connection: any ValkeyConnection,
+        _ number: Int,
+        _ sentAt: ContinuousClock.Instant,
+        _ scripts: ArraySlice<RESPValue>
+    ) {
+        let names = scripts.map { $0.text?.bytes ?? [] }
+        let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
+        let isCurrent = state.withLock { state in
+            guard case .greeting = state.phase, state.number == number else { return false }
+            state.phase = .connected(connection)
+            (state.failures, state.issue) = (0, nil)
+            state.scripts = Scripts(acquire: names[0], fill: names[1], release: names[2])
+            state.aliveUntil = aliveUntil
+            state.ownReport = nil
+            return true
+        }
+        guard isCurrent else { return connection.close() }
+        publish(.connected(aliveFor: ContinuousClock.now.duration(to: aliveUntil)))
+        scheduleHeartbeat(connection, number)
+        tick(number)
+    }
+
+    private func fail(_ connection: any ValkeyConnection, _ number: Int, _ issue: ValkeyIssue) {
+        didClose(number, issue)
+        connection.close()
+    }
+
+    /// There is no connection any more, or an attempt has failed: tries again after a pause.
+    private func didClose(_ number: Int, _ issue: ValkeyIssue) {
+        let failures = state.withLock { state -> Int? in
+            guard state.number == number else { return nil }
+            switch state.phase {
+            case .idle, .waiting, .stopped: return nil
+            case .connecting, .greeting, .connected: break
+            }
+            state.phase = .waiting
+            state.issue = issue
+            state.failures += 1
+            return state.failures
+        }
+        guard let failures else { return }
+        publish(.lost)
+        configuration.issueHandler?(issue)
+        transport.schedule(after: pause(afterFailures: failures - 1, issue)) { [weak self] in self?.connect() }
+    }
+
+    // MARK: Proof of life
+
+    /// How often subscribers hear that time has passed.
+    private static var tickInterval: Duration { .milliseconds(10) }
+
+    private func tick(_ number: Int) {
+        guard isConnected(number) else { return }
+        publish(.tick)
+        transport.schedule(after: Self.tickInterval) { [weak self] in self?.tick(number) }
+    }
+
+    private func scheduleHeartbeat(_ connection: any ValkeyConnection, _ number: Int) {
+        transport.schedule(after: configuration.heartbeat) { [weak self] in self?.beat(connection, number) }
+    }
+
+    /// A reply to a `PING` proves that every report from before the `PING` has been read.
+    private func beat(_ connection: any ValkeyConnection, _ number: Int) {
+        guard isConnected(number) else { return }
+        let sentAt = ContinuousClock.now
+        connection.send([["PING".bytes]], within: configuration.timeout) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success:
+                let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
+                state.withLock {
+                    $0.aliveUntil = aliveUntil; $0.ownReport = nil
+                }
+                if isConnected(number) { publish(.alive(for: ContinuousClock.now.duration(to: aliveUntil))) }
+            case .failure: fail(connection, number, .unreachable("no sign of life within \(configuration.timeout)"))
+            }
+        }
+        scheduleHeartbeat(connection, number)
+    }
+
+    private func isConnected(_ number: Int) -> Bool {
+        state.withLock { $0.connection != nil && $0.number == number }
+    }
+}
+
+extension String {
+    /// The text's UTF-8.
+    var bytes: [UInt8] { Array(utf8) }
+}
+#endif

@@ -1,0 +1,196 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#if ValkeySupport
+import Synchronization
+public import TieredCaching
+
+#if ServiceLifecycleSupport
+public import ServiceLifecycle
+#endif
+
+/// A Valkey or Redis server as the remote tier of near caches: one connection, which the server reports changes to.
+///
+/// ```swift
+/// let tier = ValkeyTier(ValkeyConfiguration(host: "cache.internal", password: secret))
+/// let users = TieredCache<Int, User>(name: "users", remote: tier, codec: JSONCodec<User>())
+/// ```
+///
+/// One tier serves any number of caches. It connects when the first cache is made or ``start()`` is called, and keeps
+/// connecting until ``shutDown()``. Nothing is thrown while the server cannot be reached: lookups ask the origin. Use
+/// ``waitUntilConnected(within:)`` where a program is to fail at its start instead.
+///
+/// The server must be a single primary, Redis 6.2 or later or Valkey, with `CLIENT TRACKING` and scripts. A node of a
+/// cluster is refused.
+///
+/// Everything that the server reports is applied by the connection's own thread, in the order of the bytes.
+public final class ValkeyTier: RemoteTier {
+    let configuration: ValkeyConfiguration
+    let transport: any ValkeyTransport
+    let state = Mutex(State())
+
+    struct State {
+        var subscribers: [Subscriber] = []
+        var phase = Phase.idle
+        /// Counts connections, so that news of an earlier one is not taken for news of this one.
+        var number = 0
+        var failures = 0
+        /// The instant until which the connection is known to live.
+        var aliveUntil = ContinuousClock.now
+        var issue: ValkeyIssue?
+        var scripts = Scripts()
+        /// The key that a script of this tier has just written: the report that follows its reply is about that write.
+        /// Anything else that comes first ends the expectation.
+        var ownReport: String?
+    }
+
+    enum Phase {
+        case idle, waiting, connecting, stopped
+        case greeting(any ValkeyConnection)
+        case connected(any ValkeyConnection)
+    }
+
+    struct Subscriber {
+        weak var object: (any RemoteTierSubscriber)?
+    }
+
+    /// The names by which the server knows the scripts.
+    struct Scripts {
+        var acquire: [UInt8] = [], fill: [UInt8] = [], release: [UInt8] = []
+    }
+
+    /// A tier that is not connected yet.
+    ///
+    /// - Parameter configuration: where the server is and how long to wait for it.
+    public convenience init(_ configuration: ValkeyConfiguration) {
+        self.init(configuration, transport: NIOTransport(configuration))
+    }
+
+    /// A tier over a transport of the program's own. Host, port and TLS are the transport's business then.
+    public init(_ configuration: ValkeyConfiguration, transport: any ValkeyTransport) {
+        self.configuration = configuration
+        self.transport = transport
+    }
+
+    // MARK: Life
+
+    /// Begins to connect, unless that was done before.
+    public func start() {
+        let isFirst = state.withLock { state in
+            guard case .idle = state.phase else { return false }
+            state.phase = .waiting
+            return true
+        }
+        if isFirst { transport.schedule(after: .zero) { self.connect() } }
+    }
+
+    /// Returns when the connection is up and tracks keys.
+    ///
+    /// - Throws: the ``ValkeyIssue`` that stands in the way: at once if the server has refused the tier, and after
+    ///   `limit` otherwise.
+    public nonisolated(nonsending) func waitUntilConnected(within limit: Duration = .seconds(5)) async throws {
+        start()
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let (isConnected, issue) = state.withLock { ($0.connection != nil, $0.issue) }
+            if isConnected { return }
+            switch issue {
+            case nil, .unreachable:
+                guard ContinuousClock.now < deadline else { throw issue ?? .unreachable("no answer") }
+                try await Task.sleep(for: .milliseconds(5))
+            case .some(let issue): throw issue
+            }
+        }
+    }
+
+    /// Why the tier is not connected; nil while it is, and before the first attempt has ended.
+    public var issue: ValkeyIssue? { state.withLock { $0.connection == nil ? $0.issue : nil } }
+
+    /// Closes the connection for good and waits until the tier's thread has ended. Operations fail from now on.
+    public func shutDown() async {
+        let connection = state.withLock { state in
+            defer { state.phase = .stopped }
+            return state.anyConnection
+        }
+        publish(.lost)
+        connection?.close()
+        await transport.shutDown()
+    }
+
+    /// Connects, and runs until the task is cancelled or, in a service group, the group shuts down.
+    public func run() async {
+        start()
+        let untilCancelled = { @Sendable in
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+        }
+        #if ServiceLifecycleSupport
+        await cancelWhenGracefulShutdown { await untilCancelled() }
+        #else
+        await untilCancelled()
+        #endif
+        await shutDown()
+    }
+
+    // MARK: Events
+
+    /// Reports every event to `subscriber`, and begins to connect.
+    public func subscribe(_ subscriber: any RemoteTierSubscriber) {
+        let object = Subscriber(object: subscriber)
+        transport.schedule(after: .zero) { [self, object] in
+            let aliveFor = state.withLock { state -> Duration? in
+                state.subscribers.removeAll { $0.object == nil }
+                state.subscribers.append(object)
+                return state.connection == nil ? nil : ContinuousClock.now.duration(to: state.aliveUntil)
+            }
+            if let aliveFor {
+                object.object?.receive(.connected(aliveFor: aliveFor))
+            } else if issue != nil {
+                object.object?.receive(.lost)
+            }
+        }
+        start()
+    }
+
+    /// Tells all subscribers, on the transport's serial context.
+    func publish(_ event: RemoteTierEvent) {
+        let subscribers = state.withLock { $0.subscribers }
+        for subscriber in subscribers { subscriber.object?.receive(event) }
+    }
+
+    func receivePush(_ items: [RESPValue]) {
+        guard items.first?.text == "invalidate", items.count == 2 else { return }
+        let ownReport = state.withLock { state in
+            defer { state.ownReport = nil }
+            return state.ownReport
+        }
+        if case .array(let keys) = items[1] {
+            if keys.count == 1, let ownReport, keys[0].text == ownReport { return }
+            publish(.invalidated(keys.compactMap(\.text)))
+        } else {
+            publish(.flushed)
+        }
+    }
+}
+
+#if ServiceLifecycleSupport
+extension ValkeyTier: Service {}
+#endif
+
+extension ValkeyTier.State {
+    /// The connection, if it is greeted and tracks.
+    var connection: (any ValkeyConnection)? {
+        if case .connected(let connection) = phase { connection } else { nil }
+    }
+
+    /// The connection, whatever its phase.
+    var anyConnection: (any ValkeyConnection)? {
+        switch phase {
+        case .greeting(let connection), .connected(let connection): connection
+        case .idle, .waiting, .connecting, .stopped: nil
+        }
+    }
+}
+#endif

@@ -197,6 +197,7 @@ if !isDependency {
     package.products += [
         .executable(name: "cache-demo", targets: ["cache-demo"]),
         .executable(name: "cache-sim", targets: ["cache-sim"]),
+        .executable(name: "stale-check", targets: ["stale-check"]),
     ]
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -216,6 +217,14 @@ if !isDependency {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "stale-check",
+            dependencies: [
+                "ValkeyCaching", "TieredCaching", "MemoryCaching", "CMemoryShims",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),

@@ -44,6 +44,18 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "tier-bench",
+            dependencies: [
+                .product(name: "TieredCaching", package: "swift-memory-cache"),
+                .product(name: "MemoryCaching", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+            ]
+        ),
+        .executableTarget(
             name: "loading-bench",
             dependencies: [
                 .product(name: "MemoryCaching", package: "swift-memory-cache"),

@@ -25,6 +25,7 @@ struct ServerTests {
         init(
             _ server: TestServer,
             password: String? = nil,
+            timeout: Duration = .seconds(20),
             _ change: (inout TieredCacheOptions) -> Void = { _ in }
         ) async throws {
             var options = TieredCacheOptions()
@@ -32,7 +33,7 @@ struct ServerTests {
             options.softTimeout = .seconds(30)
             options.changeTimeout = .seconds(30)
             change(&options)
-            let configuration = ValkeyConfiguration(port: server.port, password: password, timeout: .seconds(20))
+            let configuration = ValkeyConfiguration(port: server.port, password: password, timeout: timeout)
             tier = ValkeyTier(configuration)
             cache = Cache(name: "cache", remote: tier, codec: .string, options: options)
             try await tier.waitUntilConnected(within: .seconds(30))
@@ -205,6 +206,29 @@ struct ServerTests {
         await yieldUntil { cache.statistics.generations > generations && cache.isCoherent }
         #expect(cache.nearValue(forKey: 1) == nil)
         #expect(try await cache.value(forKey: 1) { "not asked" } == "new")
+        await here.tier.shutDown()
+    }
+
+    @Test(
+        "A server that stops in the middle of requests is left, and found again",
+        arguments: TestServer.Kind.installed
+    )
+    func silence(_ kind: TestServer.Kind) async throws {
+        let server = try await TestServer(kind)
+        let here = try await Member(server, timeout: .milliseconds(300))
+        let cache = here.cache
+        _ = try await cache.value(forKey: 0) { "old" }
+        server.pause(true)
+        await withTaskGroup(of: Void.self) { group in
+            for key in 1..<50 {
+                group.addTask { #expect((try? await cache.value(forKey: key) { "origin" }) == "origin") }
+            }
+        }
+        await yieldUntil { !cache.isCoherent }
+        #expect(cache.nearValue(forKey: 0) == nil)
+        server.pause(false)
+        await yieldUntil { cache.isCoherent }
+        #expect(try await cache.value(forKey: 0) { "not asked" } == "old")
         await here.tier.shutDown()
     }
 

@@ -144,11 +144,13 @@ final class PipelineHandler: ChannelInboundHandler {
     /// Late requests fail, and stay to take their replies.
     private func failLate() {
         let now = NIODeadline.now()
+        var late: [@Sendable (Result<[RESPValue], RemoteTierError>) -> Void] = []
         for index in pending.indices where pending[index].deadline <= now {
-            guard let completion = pending[index].completion else { continue }
+            if let completion = pending[index].completion { late.append(completion) }
             pending[index].completion = nil
-            completion(.failure(.timedOut))
         }
+        // Called when the queue is not being walked any more: one that is late may close the connection.
+        for completion in late { completion(.failure(.timedOut)) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(context, "\(error)") }

@@ -124,7 +124,15 @@ final class TestServer: Sendable {
         return socket.receiveLine()
     }
 
+    /// A free port that leaves room above it: a node of a cluster takes the port 10,000 higher too.
     private static func freePort() throws -> Int {
+        while true {
+            let port = try anyFreePort()
+            if port < 55_000 { return port }
+        }
+    }
+
+    private static func anyFreePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()

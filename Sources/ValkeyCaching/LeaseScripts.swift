@@ -20,7 +20,7 @@ import TieredCaching
 // `NOLOOP` would leave out the own report, but it leaves out too much: servers drop keys from the tracking table, or
 // evict values, in the course of a command of whichever client, and with `NOLOOP` that client is not told. It would
 // keep values whose changes are no longer reported. (Seen with redis 7.0.15 and valkey 9.1.2 and a table of three
-// keys: 131 stale reads of 160.)
+// keys: 131 stale reads of 200.)
 enum LeaseScripts {
     /// What a marker begins with.
     static let magic: [UInt8] = Array("\u{0}lease\u{0}\u{1}".utf8)

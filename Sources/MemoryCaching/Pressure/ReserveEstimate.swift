@@ -11,9 +11,10 @@ internal import MemoryPressure
 ///
 /// - **Burst**: what is taken in one go, as a picture is decoded or a file read: a quarter of the budget, or what the
 ///   user says (``MemoryReserve/burstBytes``).
-/// - **Release**: a burst takes time, and meanwhile the governor evicts. How fast that gives real memory back is measured in
-///   every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. A quarter of it is counted on, and nothing before it is measured:
-///   with half of it, 2 of 4 processes with values of 1,000 B were killed on a busy machine, and 0 of 4 with larger ones.
+/// - **Release**: a burst takes time, and meanwhile the governor evicts. How fast that gives real memory back is
+///   measured in every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. A quarter of it is counted on, and
+///   nothing before it is measured: with half of it, bursts killed 2 of 4 processes with values of 1,000 B that had
+///   costs, on a busy machine, and with a quarter none of 4.
 /// - **In flight**: a value exists before it is charged. Threads that insert large ones have one each in the making.
 struct ReserveEstimate: Sendable {
     /// Bytes a nanosecond that a burst takes: memset into fresh pages took 2.3 MB/ms.

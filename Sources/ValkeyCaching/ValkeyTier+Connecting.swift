@@ -14,7 +14,11 @@ extension ValkeyTier {
     private func pause(afterFailures failures: Int, _ issue: ValkeyIssue) -> Duration {
         // A server that refuses does so for minutes; one that cannot be reached may be back at any moment.
         let longest: Duration
-        if case .unreachable = issue { longest = configuration.longestPause } else { longest = .seconds(5) }
+        if case .unreachable = issue {
+            longest = max(.milliseconds(1), configuration.longestPause)
+        } else {
+            longest = .seconds(5)
+        }
         let pause = min(longest, .milliseconds(10) * (1 << min(failures, 10)))
         return pause * Double.random(in: 0.5...1)
     }
@@ -77,11 +81,16 @@ extension ValkeyTier {
             return isAboutPassword ? .notAuthenticated(reason) : .refused(reason)
         }
         if hello["mode"]?.text == "cluster" { return .isCluster }
-        if let role = hello["role"]?.text, role != "master", role != "primary" { return .isReplica }
+        if isReplica(hello["role"]) { return .isReplica }
         for case .error(let reason) in replies {
             return reason.hasPrefix("NOAUTH") ? .notAuthenticated(reason) : .refused(reason)
         }
         return nil
+    }
+
+    private static func isReplica(_ role: RESPValue?) -> Bool {
+        guard let role = role?.text else { return false }
+        return role != "master" && role != "primary"
     }
 
     private func didGreet(
@@ -146,14 +155,18 @@ extension ValkeyTier {
         transport.schedule(after: configuration.heartbeat) { [weak self] in self?.beat(connection, number) }
     }
 
-    /// A reply to a `PING` proves that every report from before the `PING` has been read.
+    /// A reply to a `PING` proves that every report from before the `PING` has been read. `ROLE` tells whether the server
+    /// has become a replica meanwhile, which reports its own changes alone; who may not ask gets an error, and goes on.
     private func beat(_ connection: any ValkeyConnection, _ number: Int) {
         guard isConnected(number) else { return }
         let sentAt = ContinuousClock.now
-        connection.send([["PING".bytes]], within: configuration.timeout) { [weak self] result in
+        connection.send([["PING".bytes], ["ROLE".bytes]], within: configuration.timeout) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success:
+            case .success(let replies):
+                if case .array(let role)? = replies.last, Self.isReplica(role.first) {
+                    return fail(connection, number, .isReplica)
+                }
                 let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
                 state.withLock {
                     $0.aliveUntil = aliveUntil; $0.ownReport = nil

@@ -296,6 +296,16 @@ struct ServerTests {
         await other.shutDown()
     }
 
+    @Test("A server that becomes a replica is left", arguments: TestServer.Kind.installed)
+    func demotion(_ kind: TestServer.Kind) async throws {
+        let (primary, server) = (try await TestServer(kind), try await TestServer(kind))
+        let member = try await Member(server)
+        server.command("REPLICAOF", "127.0.0.1", "\(primary.port)")
+        await yieldUntil { member.tier.issue == .isReplica }
+        #expect(!member.cache.isCoherent)
+        await member.tier.shutDown()
+    }
+
     @Test("A process reads its own changes, with readers beside", arguments: TestServer.Kind.installed)
     func ownChanges(_ kind: TestServer.Kind) async throws {
         let server = try await TestServer(kind)

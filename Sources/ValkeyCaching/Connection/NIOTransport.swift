@@ -74,9 +74,10 @@ extension String {
 }
 
 extension Duration {
-    /// Nanoseconds, clamped to a century, which deadlines can be computed with.
+    /// Nanoseconds, clamped to a century in either direction, which deadlines can be computed with.
     var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = min(self, .seconds(3_155_760_000)).components
+        let century = Duration.seconds(3_155_760_000)
+        let (seconds, attoseconds) = max(.zero - century, min(self, century)).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -18,13 +18,19 @@ struct InterleavingTests {
         var lookups: [Int]
         /// Removals after a change of the origin, by process.
         var changes: [Int]
+        /// Lookups without a load, by process: at any time, also beside others.
+        var readings = [0, 0]
+        /// The server has the value of the origin when the walk begins.
+        var isStored = false
         /// The connection of this process is cut and made anew, once.
         var cuts: Int?
         var fault = Fault.none
     }
 
     /// Ways to be wrong, each of which the walk must catch.
-    enum Fault { case none, keepsWithoutAsking, fillsWithoutLease, ignoresLostConnection, dropsOnlyBefore }
+    enum Fault {
+        case none, keepsWithoutAsking, fillsWithoutLease, ignoresLostConnection, dropsOnlyBefore, displacesOnly
+    }
 
     @Test(
         "What is served when all is quiet is what the origin has",
@@ -35,6 +41,8 @@ struct InterleavingTests {
             Plan(lookups: [2, 0], changes: [1, 0]),
             Plan(lookups: [1, 0], changes: [0, 2]),
             Plan(lookups: [2, 0], changes: [0, 1], cuts: 0),
+            Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true),
+            Plan(lookups: [1, 0], changes: [1, 0], readings: [1, 0], isStored: true),
         ]
     )
     func coherence(_ plan: Plan) {
@@ -52,6 +60,7 @@ struct InterleavingTests {
             Plan(lookups: [1, 0], changes: [0, 1], fault: .fillsWithoutLease),
             Plan(lookups: [1, 0], changes: [0, 1], cuts: 0, fault: .ignoresLostConnection),
             Plan(lookups: [2, 0], changes: [1, 0], fault: .dropsOnlyBefore),
+            Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true, fault: .displacesOnly),
         ]
     )
     func faults(_ plan: Plan) {

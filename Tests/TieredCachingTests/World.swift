@@ -35,6 +35,8 @@ struct World: Hashable {
         var footing: NearMachine<Int>.Footing?
         var inbox: [Message] = []
         var isRevoked = false
+        /// It asks the remote tier alone, and nobody shares it.
+        var isReading = false
         var isWaiting = false
         var awaitsAnswer = false
         /// The origin's value, once the load has read it.
@@ -55,6 +57,7 @@ struct World: Hashable {
         var lookups: [Int: Lookup] = [:]
         var nextFlight: Int
         var lookupsLeft: Int
+        var readingsLeft: Int
         var changesLeft: Int
         var change = Change.none
         /// The entry is to be removed: the machine knows of the change already.
@@ -84,10 +87,12 @@ struct World: Hashable {
 
     init(_ plan: Plan) {
         fault = plan.fault
+        if plan.isStored { _ = store.write(Self.key, [0], lifetime: Self.terms, by: 0) }
         processes = plan.lookups.indices.map { index in
             var process = Process(
                 nextFlight: index * 100,
                 lookupsLeft: plan.lookups[index],
+                readingsLeft: plan.readings[index],
                 changesLeft: plan.changes[index],
                 cutsLeft: plan.cuts == index ? 1 : 0
             )
@@ -111,7 +116,8 @@ extension World {
             all.append(next)
         }
         for (p, process) in processes.enumerated() {
-            if process.lookupsLeft > 0, process.lookups.isEmpty { add { $0.startLookup(p) } }
+            if process.lookupsLeft > 0, process.lookups.values.allSatisfy(\.isReading) { add { $0.startLookup(p) } }
+            if process.readingsLeft > 0 { add { $0.startReading(p) } }
             if !process.up.isEmpty { add { $0.serve(p) } }
             if !process.down.isEmpty, process.removesEntry == 0 { add { $0.receive(p) } }
             if process.removesEntry > 0 { add { $0.removeEntry(p) } }
@@ -140,8 +146,21 @@ extension World {
         }
         let flight = processes[p].nextFlight
         processes[p].nextFlight += 1
-        processes[p].near.file(flight, forKey: Self.key)
+        let displaced = processes[p].near.file(flight, forKey: Self.key).revoked
+        if fault != .displacesOnly { for other in displaced { processes[p].lookups[other]?.isRevoked = true } }
         processes[p].lookups[flight] = Lookup(steps: [Step(step: .read)], mustSee: processes[p].ownVersion)
+    }
+
+    mutating func startReading(_ p: Int) {
+        processes[p].readingsLeft -= 1
+        let flight = processes[p].nextFlight
+        processes[p].nextFlight += 1
+        if processes[p].near.flight(of: Self.key) == nil { _ = processes[p].near.file(flight, forKey: Self.key) }
+        processes[p].lookups[flight] = Lookup(
+            isReading: true,
+            steps: [Step(step: .read)],
+            mustSee: processes[p].ownVersion
+        )
     }
 
     /// One step of the lookup's task.
@@ -385,6 +404,10 @@ extension World {
 
 extension World.Lookup {
     mutating func next(_ event: MissMachine<Int>.Event) {
+        if isReading {
+            if case .found(let value) = event { steps = [.keep(value), .land(value)].map { World.Step(step: $0) } }
+            return
+        }
         steps = machine.next(event).map { World.Step(step: $0) }
     }
 

@@ -69,7 +69,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Asks the remote tier and nobody else.
     nonisolated(nonsending) func readOnly() async throws -> Value? {
         core.withMachine { machine in
-            if machine.flight(of: name) == nil { machine.file(flight, forKey: name) }
+            // It displaces nobody.
+            if machine.flight(of: name) == nil { _ = machine.file(flight, forKey: name) }
         }
         defer { core.withMachine { $0.landed(flight, forKey: name) } }
         var progress = Progress(began: core.now, patience: core.options.softTimeout.milliseconds)

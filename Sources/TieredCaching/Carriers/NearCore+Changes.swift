@@ -16,12 +16,14 @@ extension NearCore {
             }
             let flight = Flight()
             guard let waiter = flight.join() else { continue }
-            let isFiled = withMachine { machine in
-                // Somebody else may have filed one since; if it admits, the next round joins it.
-                if let other = machine.flight(of: name), other.isAdmitting { return false }
-                machine.file(flight, forKey: name)
-                return true
+            var isFiled = false
+            let displaced = revoking { machine in
+                // Another caller may have filed one since; if it admits, the next round joins it.
+                if let other = machine.flight(of: name), other.isAdmitting { return nil }
+                isFiled = true
+                return machine.file(flight, forKey: name)
             }
+            tell(displaced)
             if isFiled { return (flight, waiter, true) }
         }
     }

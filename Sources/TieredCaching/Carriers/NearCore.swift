@@ -17,9 +17,9 @@ struct NearEntry<Value: Sendable>: Sendable {
 /// The near cache at work: `NearMachine` in its lock, the entries, and the word that hits look at. It applies the remote
 /// tier's events on the thread that brings them.
 ///
-/// A change first takes the flight out of the machine, then revokes its ticket, then removes the entry. Keeping a value
-/// asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the entry is
-/// removed after it was kept.
+/// A change takes the flight out of the machine and revokes its ticket in one step, then removes the entry. Keeping a
+/// value asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the
+/// entry is removed after it was kept.
 @usableFromInline
 final class NearCore<Key, Value>: RemoteTierSubscriber
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
@@ -63,7 +63,16 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         }
     }
 
-    private func tell(_ concerned: Machine.Concerned) {
+    /// Tells the machine what revokes flights. Their tickets are revoked before any other thread can ask the machine.
+    func revoking(_ body: (inout Machine) -> Machine.Concerned?) -> Machine.Concerned {
+        withMachine { machine in
+            let concerned = body(&machine) ?? Machine.Concerned()
+            for flight in concerned.revoked { flight.ticket.revoke() }
+            return concerned
+        }
+    }
+
+    func tell(_ concerned: Machine.Concerned) {
         for flight in concerned.revoked { flight.revoke() }
         for flight in concerned.woken { flight.wake.signal() }
     }
@@ -78,13 +87,13 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         case .alive(let duration): withMachine { $0.alive(now: now, for: duration.milliseconds) }
         case .connected(let duration):
             breaker.withLock { $0.succeeded() }
-            tell(withMachine { $0.connected(now: now, aliveFor: duration.milliseconds) })
+            tell(revoking { $0.connected(now: now, aliveFor: duration.milliseconds) })
             counters.generations.count()
             join()
         case .flushed: flush()
         case .invalidated(let keys):
             for key in keys { invalidate(key) }
-        case .lost: tell(withMachine { $0.lost(now: now) })
+        case .lost: tell(revoking { $0.lost(now: now) })
         }
     }
 
@@ -102,7 +111,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// Everything has changed.
     func flush() {
-        let concerned = withMachine { $0.flushed() }
+        let concerned = revoking { $0.flushed() }
         counters.generations.count()
         for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
         tell(concerned)
@@ -111,7 +120,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// The key has changed, or is about to.
     func drop(_ name: String, _ key: Key?) {
-        let concerned = withMachine { $0.changed(name) }
+        let concerned = revoking { $0.changed(name) }
         for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
         tell(concerned)
         if let key { near.removeValue(forKey: key) }
@@ -126,7 +135,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             var pause = Duration.milliseconds(10)
             while let self, self.withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
                 if let epoch = await self.readEpoch() {
-                    self.withMachine { $0.joined(attempt, epoch: epoch) }.map(self.tell)
+                    self.tell(self.revoking { $0.joined(attempt, epoch: epoch) })
                     return
                 }
                 try? await Task.sleep(for: pause)

@@ -52,10 +52,9 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
         if isAbandoned { task.cancel() }
     }
 
-    /// The key has changed: the result must not be kept, and newcomers start another flight.
+    /// The result must not be kept, as the ticket says by now: newcomers start another flight.
     func revoke() {
-        ticket.revoke()
-        state.withLock { $0.machine.revoke() }
+        revokeSharing()
         wake.signal()
     }
 

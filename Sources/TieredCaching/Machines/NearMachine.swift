@@ -5,13 +5,16 @@
 //===----------------------------------------------------------------------===//
 
 /// What a near cache may keep and serve, as a pure value: events of the remote tier and of callers go in, what is to be
-/// revoked comes out. Its owner calls it inside a lock and acts after it.
+/// revoked comes out. Its owner calls it inside a lock, takes the permission to keep from revoked flights inside that lock too, and
+/// does the rest after it.
 ///
 /// # The invariants, and why
 ///
 /// 1. *Order.* A flight is filed here before its request is sent. A change of its key takes it out and revokes it. So
 ///    an answer that was sent before the change is never kept, whether the news of the change comes before the answer
 ///    or after it: in the first case the flight is revoked, in the second the entry is removed.
+///    The permission goes in the same step in which the flight does: another change, which finds no flight, may remove
+///    the entry and return before the first change goes on.
 /// 2. *Inclusion.* Only what a filed flight has read through the tracked connection is stamped. Nothing else is known to
 ///    be reported when it changes.
 /// 3. *Generation.* Whatever interrupts the stream of reports (a lost connection, a flush, a cleared keyspace) ends the
@@ -42,9 +45,9 @@ package struct NearMachine<Flight: Equatable> {
         package let epoch: String
     }
 
-    /// Flights that an event concerns, to be told after the lock.
+    /// Flights that an event concerns.
     package struct Concerned {
-        /// Their results must not be kept, and newcomers must not share them.
+        /// Their results must not be kept, which is said inside the lock; and newcomers must not share them.
         package var revoked: [Flight] = []
         /// They wait for a change and have nothing in hand: time to look again.
         package var woken: [Flight] = []
@@ -164,8 +167,11 @@ package struct NearMachine<Flight: Equatable> {
     /// The flight of `key` that newcomers may share.
     package func flight(of key: String) -> Flight? { flights[key]?.flight }
 
-    /// Files a new flight of `key` in place of any other.
-    package mutating func file(_ flight: Flight, forKey key: String) { flights[key] = Filed(flight: flight) }
+    /// Files a new flight of `key`. A flight that it displaces is told of no change any more, so it keeps nothing.
+    package mutating func file(_ flight: Flight, forKey key: String) -> Concerned {
+        let displaced = flights.updateValue(Filed(flight: flight), forKey: key)
+        return Concerned(revoked: displaced.map { [$0.flight] } ?? [])
+    }
 
     /// The flight is about to ask the remote tier; nil if that cannot be asked now.
     package mutating func begin(_ flight: Flight, forKey key: String) -> Footing? {
@@ -211,7 +217,7 @@ package struct NearMachine<Flight: Equatable> {
         return NearStamp(generation: generation, freshUntil: freshUntil)
     }
 
-    /// The flight has ended: newcomers start another.
+    /// The flight has ended, and what it had to keep is kept: newcomers start another.
     package mutating func landed(_ flight: Flight, forKey key: String) {
         if flights[key]?.flight == flight { flights[key] = nil }
     }

@@ -43,6 +43,53 @@ struct CircuitBreakerTests {
     }
 }
 
+@Suite("Changes while a flight waits for another process")
+struct WaitingFlightTests {
+    struct Broken: Error {}
+
+    @Test("After the wait a miss has no fallback but what it is given anew", arguments: [nil, 2])
+    func fallback(givenAnew: Int?) {
+        var miss = MissMachine<Int>()
+        _ = miss.next(.absent)
+        _ = miss.next(.held(stale: 1))
+        _ = miss.next(.woken)
+        #expect(!miss.hasStale)
+        _ = givenAnew.map { miss.next(.granted(stale: $0)) } ?? miss.next(.full)
+        var answers: [Int?] = []
+        for step in miss.next(.loadFailed(Broken())) {
+            if case .landStale(let value) = step { answers.append(value) }
+            if case .fail = step { answers.append(nil) }
+        }
+        #expect(answers == [givenAnew])
+    }
+
+    @Test("A flight answers with what it had before a wait only if nothing has changed, and then alone")
+    func resuming() {
+        func waiting() -> NearMachine<Int> {
+            var near = NearMachine<Int>()
+            _ = near.connected(now: 0, aliveFor: .max)
+            _ = near.joined(near.joinAttempt, epoch: "e")
+            _ = near.file(1, forKey: "k")
+            _ = near.begin(1, forKey: "k")
+            _ = near.pause(1, forKey: "k")
+            return near
+        }
+        let changes: [(inout NearMachine<Int>) -> [Int]] = [
+            { $0.changed("k").woken }, { $0.flushed().woken }, { $0.lost(now: 0).woken },
+        ]
+        for change in changes {
+            var near = waiting()
+            let woken = change(&near)
+            let mayAnswer = near.resume(1, forKey: "k")
+            #expect(woken == [1] && !mayAnswer)
+        }
+        var near = waiting()
+        let mayAnswer = near.resume(1, forKey: "k")
+        let revoked = near.changed("k").revoked
+        #expect(mayAnswer && revoked == [1] && near.flight(of: "k") == nil)
+    }
+}
+
 @Suite("Stamps of near entries")
 struct NearStampTests {
     @Test("Served is what has the generation and is fresh")

@@ -344,6 +344,29 @@ struct FallbackTests {
         }
     }
 
+    @Test("A removal during the wait for another process takes the fallback away, also without room for a lease")
+    func removedDuringWait() async throws {
+        let (tier, otherTier) = (tests.server.makeTier(), tests.server.makeTier())
+        let (cache, other) = (await makeCache(tier), await makeCache(otherTier))
+        _ = try await cache.value(forKey: 1) { "old" }
+        tests.pass(.seconds(11), tier, otherTier)
+        let gate = Gate()
+        let load = Task {
+            try await other.value(forKey: 1) {
+                await gate.pass()
+                return "late"
+            }
+        }
+        await yieldUntil { other.statistics.loads == 1 }
+        let waiting = Task { try await cache.value(forKey: 1) { throw Broken() } }
+        await yieldUntil { cache.statistics.leaseWaits > 0 }
+        tier.fail(with: .full)
+        try await other.removeValue(forKey: 1)
+        await #expect(throws: Broken.self) { try await waiting.value }
+        gate.open()
+        #expect(try await load.value == "late")
+    }
+
     @Test("A slow load is answered for by the fallback, and stored when it ends")
     func slowLoad() async throws {
         let tier = tests.server.makeTier()

@@ -287,12 +287,15 @@ extension MissCourse {
         // A remote tier that answers that another process is at work is not slow.
         progress.patience = core.options.softTimeout.milliseconds
         let rest = max(1, min(poll, progress.waitsUntil - core.now + 1))
-        if core.withMachine({ $0.pause(flight, forKey: name) }) {
+        let isPaused = core.withMachine { $0.pause(flight, forKey: name) }
+        if isPaused {
             if await flight.wake.wait(atMost: .milliseconds(rest)) { return .woken }
         } else {
             try? await Task.sleep(for: .milliseconds(min(rest, 5)))
         }
-        if hasStale, let limit = core.options.softLoadTimeout, core.now - progress.began > limit.milliseconds {
+        if hasStale, let limit = core.options.softLoadTimeout, core.now - progress.began > limit.milliseconds,
+            !isPaused || core.withMachine({ $0.resume(flight, forKey: name) })
+        {
             return .loadIsSlow
         }
         return .woken

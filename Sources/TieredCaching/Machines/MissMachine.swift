@@ -37,7 +37,7 @@ package struct MissMachine<Value> {
         case failed(stale: Value?, mayHoldLease: Bool)
         /// As `failed`, where only the answer is late: a stale value comes before the origin then.
         case slow(stale: Value?, mayHoldLease: Bool)
-        /// The key has changed, or the wait for it is over.
+        /// The key has changed, or it is time to ask anew: nothing from before the wait is in hand any more.
         case woken
         /// The origin has returned a value.
         case loaded(Value)
@@ -93,6 +93,8 @@ package struct MissMachine<Value> {
         case .found(let value):
             return [.keep(value)] + land(value)
         case .absent, .woken:
+            // The answer brings the stale value again if it is still stored.
+            stale = nil
             return [.acquire(unusable: nil)]
         case .undecodable(let bytes):
             // Once: what stores such bytes again is a program that means them.

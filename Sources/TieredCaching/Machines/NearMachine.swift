@@ -49,7 +49,7 @@ package struct NearMachine<Flight: Equatable> {
     package struct Concerned {
         /// Their results must not be kept, which is said inside the lock; and newcomers must not share them.
         package var revoked: [Flight] = []
-        /// They wait for a change and have nothing in hand: time to look again.
+        /// They wait for a change: time to look again, and to forget what was read before.
         package var woken: [Flight] = []
     }
 
@@ -71,8 +71,16 @@ package struct NearMachine<Flight: Equatable> {
 
     fileprivate struct Filed {
         let flight: Flight
-        /// Whether the flight may have an answer in hand, from the remote tier or from the origin.
-        var hasBegun = false
+        var stage = Stage.waiting
+    }
+
+    fileprivate enum Stage {
+        /// The flight may have an answer in hand, from the remote tier or from the origin.
+        case begun
+        /// The flight waits for the connection, or for its key to change.
+        case waiting
+        /// As `waiting`, but there is reason to look again: what the flight had in hand may be from before a change.
+        case woken
     }
 
     package init() {}
@@ -112,7 +120,7 @@ package struct NearMachine<Flight: Equatable> {
         var concerned = self.epoch == nil || self.epoch == epoch ? Concerned() : startGeneration()
         link = .current
         self.epoch = epoch
-        concerned.woken = waiting
+        concerned.woken = wakeAll()
         return concerned
     }
 
@@ -155,12 +163,16 @@ package struct NearMachine<Flight: Equatable> {
     }
 
     private mutating func revokeBegun() -> Concerned {
-        let begun = flights.filter(\.value.hasBegun)
+        let begun = flights.filter { $0.value.stage == .begun }
         for key in begun.keys { flights[key] = nil }
-        return Concerned(revoked: begun.values.map(\.flight), woken: waiting)
+        return Concerned(revoked: begun.values.map(\.flight), woken: wakeAll())
     }
 
-    private var waiting: [Flight] { flights.values.filter { !$0.hasBegun }.map(\.flight) }
+    private mutating func wakeAll() -> [Flight] {
+        let waiting = flights.filter { $0.value.stage != .begun }
+        for key in waiting.keys { flights[key]?.stage = .woken }
+        return waiting.values.map(\.flight)
+    }
 
     // MARK: Flights
 
@@ -182,13 +194,22 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The flight is about to ask the origin.
     package mutating func beginLoad(_ flight: Flight, forKey key: String) {
-        if flights[key]?.flight == flight { flights[key]?.hasBegun = true }
+        if flights[key]?.flight == flight { flights[key]?.stage = .begun }
     }
 
-    /// The flight has nothing in hand and waits for its key to change; false if it has changed already.
+    /// The flight waits for its key to change and answers nobody until it has asked anew, or resumed; false if the key
+    /// has changed already.
     package mutating func pause(_ flight: Flight, forKey key: String) -> Bool {
         guard flights[key]?.flight == flight else { return false }
-        flights[key]?.hasBegun = false
+        flights[key]?.stage = .waiting
+        return true
+    }
+
+    /// The wait has taken too long, and the flight answers with what it had in hand before; false if it must not,
+    /// because its key may have changed during the wait.
+    package mutating func resume(_ flight: Flight, forKey key: String) -> Bool {
+        guard let filed = flights[key], filed.flight == flight, filed.stage == .waiting else { return false }
+        flights[key]?.stage = .begun
         return true
     }
 
@@ -201,7 +222,10 @@ package struct NearMachine<Flight: Equatable> {
     /// The key has changed, or is about to.
     package mutating func changed(_ key: String) -> Concerned {
         guard let filed = flights[key] else { return Concerned() }
-        guard filed.hasBegun else { return Concerned(woken: [filed.flight]) }
+        guard filed.stage == .begun else {
+            flights[key]?.stage = .woken
+            return Concerned(woken: [filed.flight])
+        }
         flights[key] = nil
         return Concerned(revoked: [filed.flight])
     }

@@ -167,11 +167,10 @@ extension MissCourse {
 
     /// Stores what was loaded; whether the remote tier has taken it.
     private func fill(_ value: Value, _ progress: inout Progress) async -> Bool {
-        guard let remoteKey = remoteKey(progress), let bytes = try? codec.encode(value) else { return false }
+        guard let remoteKey = remoteKey(progress) else { return false }
         let options = core.options
-        guard bytes.count <= options.largestValue else {
+        guard let bytes = try? codec.encode(value), bytes.count <= options.largestValue else {
             core.counters.unstorable.count()
-            _ = await perform(.release, hasStale: false, &progress)
             return false
         }
         let token = progress.token
@@ -308,7 +307,8 @@ extension NearCore {
         counters.remoteFailures.count()
         breaker.withLock { breaker in
             switch error as? RemoteTierError {
-            case .full, .tooLarge: breaker.succeeded()
+            // An answer: the remote tier works, and refuses this value or this key.
+            case .full, .tooLarge, .refused: breaker.succeeded()
             default: breaker.failed(now: now, jitter: .random(in: 0...1))
             }
         }

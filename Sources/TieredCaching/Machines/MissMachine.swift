@@ -13,7 +13,7 @@
 ///   room.
 /// - What the origin returned goes to the remote tier only under the lease that was granted before the load began. The
 ///   tier refuses it if the key has changed since, so an old load never replaces a newer value.
-/// - A lease that may have been granted ends with a fill or a release, unless the remote tier fails.
+/// - A lease that may have been granted ends with a fill that stored or with a release, unless the remote tier fails.
 /// - A value is kept near only if the remote tier handed it out or took it in.
 /// - A stale value is the answer only where the origin fails too, or a soft timeout has passed; and only one that the
 ///   remote tier still had, or, where the tier fails, one that is still near.
@@ -123,7 +123,8 @@ package struct MissMachine<Value> {
             return isLeased ? [.fill(value)] : land(value)
         case .filled(let isStored):
             guard let loaded else { return [] }
-            return (isStored ? [.keep(loaded)] : []) + land(loaded)
+            // Whatever kept the value out may have left the lease standing.
+            return (isStored ? [.keep(loaded)] : [.release]) + land(loaded)
         case .loadFailed(let error):
             let release: [Step] = isLeased ? [.release] : []
             if stale != nil { return release + landStale() }

@@ -19,8 +19,9 @@ public import Synchronization
 /// **Coherence.** A near value is served only while the server is known to report every change of it. A change by any
 /// process is seen by the others as soon as the report arrives; when a connection is cut, after the tier's heartbeat
 /// and timeout at most. A process reads its own changes: once ``setValue(_:forKey:expiresAfter:)`` or
-/// ``removeValue(forKey:)`` has returned or thrown, no lookup in this process answers with the value from before,
-/// except as a fallback that the options allow.
+/// ``removeValue(forKey:)`` has returned, no lookup in this process answers with the value from before, except as a
+/// fallback that the options allow. One that has thrown may not have reached the server: this process has then
+/// forgotten its near value, and lookups answer with what the server has, which may be the value from before.
 ///
 /// **One load.** Callers in one process share one lookup. Between processes, a lease in the remote tier lets one of
 /// them make the value while the others wait; if it dies, another one takes over when the lease ends. This is an
@@ -167,13 +168,16 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ///   - value: the value.
     ///   - key: its key.
     ///   - lifetime: how long it stays fresh; nil for ``TieredCacheOptions/lifetime``.
-    /// - Throws: what the codec throws, or ``RemoteTierError``. The outcome is then unknown unless the error says that
-    ///   the server refused; this process has forgotten its near value in any case.
+    /// - Throws: what the codec throws, or ``RemoteTierError``. After ``RemoteTierError/timedOut`` and
+    ///   ``RemoteTierError/disconnected`` it is unknown whether the remote tier has the new value; after any other error
+    ///   it has what it had before. This process has forgotten its near value in any case.
     public nonisolated(nonsending) func setValue(
         _ value: Value,
         forKey key: Key,
         expiresAfter lifetime: Duration? = nil
     ) async throws {
+        // Before the codec, which may throw.
+        core.drop(key.description, key)
         let bytes = try codec.encode(value)
         guard bytes.count <= core.options.largestValue else { throw RemoteTierError.tooLarge(bytes.count) }
         let options = core.options

@@ -301,6 +301,20 @@ struct UnstorableTests {
         #expect(cache.statistics.unstorable == 1)
     }
 
+    @Test("A value that cannot be set takes the near value away all the same", arguments: ["broken", "fine"])
+    func setting(_ value: String) async throws {
+        let tier = tests.server.makeTier()
+        let options = TieredCacheOptions(largestValue: value == "fine" ? 3 : 8)
+        let near = TieredCache<Int, String>(name: "cache", remote: tier, codec: Choosy(), options: options)
+        let other = await tests.makeCache(tests.server.makeTier())
+        await yieldUntil { near.isCoherent }
+        try await other.setValue("fine", forKey: 1)
+        #expect(try await near.value(forKey: 1) == "fine")
+        #expect(near.nearValue(forKey: 1) == "fine")
+        await #expect(throws: (any Error).self) { try await near.setValue(value, forKey: 1) }
+        #expect(near.nearValue(forKey: 1) == nil)
+    }
+
     @Test("A fill that did not store gives the lease back", arguments: [false, true])
     func release(isStored: Bool) {
         var miss = MissMachine<Int>()

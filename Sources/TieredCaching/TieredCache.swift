@@ -185,7 +185,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             try await core.tier.write(
                 remoteKey,
                 bytes,
-                lifetime: max(.milliseconds(1), lifetime ?? options.lifetime) + (options.keepsExpiredFor ?? .zero),
+                lifetime: options.freshFor(lifetime) + options.keptFor,
                 within: limit
             )
         }

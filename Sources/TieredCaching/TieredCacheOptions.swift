@@ -13,7 +13,8 @@ public struct TieredCacheOptions: Sendable {
     public var lifetime: Duration
 
     /// How long a value is kept beyond its lifetime as a fallback. It is served only when the origin fails too, or when
-    /// a soft timeout passes, and never after its key was removed or changed. `nil` (the default) keeps none.
+    /// a soft timeout passes, and never after its key was removed or changed. `nil` (the default) keeps none;
+    /// more than 34 years count as 34.
     public var keepsExpiredFor: Duration?
 
     /// What a lookup does while there is no connection; ``Disconnection/miss`` by default.
@@ -49,6 +50,18 @@ public struct TieredCacheOptions: Sendable {
 
     /// Who reports memory pressure to the near cache.
     public var pressureMonitor: MemoryPressureMonitor
+
+    /// The longest time that counts. Two of them, a lifetime and what is kept beyond it, are 70 years: less than the
+    /// century at which tiers clamp, because a sum that was clamped could not be taken apart again.
+    static var longestTime: Duration { .milliseconds(NearStamp.lastMoment) }
+
+    /// How long values are kept beyond their lifetimes.
+    var keptFor: Duration { min(max(.zero, keepsExpiredFor ?? .zero), Self.longestTime) }
+
+    /// How long a value is fresh whose caller asked for `lifetime`, or for nothing.
+    func freshFor(_ lifetime: Duration? = nil) -> Duration {
+        min(max(.milliseconds(1), lifetime ?? self.lifetime), Self.longestTime)
+    }
 
     /// What a lookup does while there is no connection to the remote tier.
     public enum Disconnection: Sendable, Hashable {

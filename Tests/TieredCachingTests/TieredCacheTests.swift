@@ -397,6 +397,22 @@ struct FallbackTests {
         await #expect(throws: Broken.self) { try await cache.value(forKey: 1) { throw Broken() } }
     }
 
+    @Test("Values that are kept for ever are found by other processes", arguments: [300, Int64.max])
+    func keptForEver(lifetime: Int64) async throws {
+        func makeCache() async -> TieredCacheTests.Cache {
+            await tests.makeCache(tests.server.makeTier()) {
+                $0.lifetime = .seconds(lifetime)
+                $0.keepsExpiredFor = .seconds(Int64.max)
+            }
+        }
+        let (here, there) = (await makeCache(), await makeCache())
+        #expect(try await here.value(forKey: 1) { "one" } == "one")
+        #expect(try await there.value(forKey: 1) { "not asked" } == "one")
+        try await there.setValue("two", forKey: 1)
+        #expect(try await here.value(forKey: 1) == "two")
+        #expect(here.nearValue(forKey: 1) == "two")
+    }
+
     @Test("A removal during a load takes the fallback away")
     func removedDuringLoad() async throws {
         let tier = tests.server.makeTier()

@@ -184,6 +184,25 @@ struct ServerTests {
         await here.tier.shutDown()
     }
 
+    @Test("Values that are kept for ever are found by other processes", arguments: TestServer.Kind.installed)
+    func keptForEver(_ kind: TestServer.Kind) async throws {
+        let server = try await TestServer(kind)
+        for (key, lifetime) in [Duration.seconds(300), .seconds(Int64.max)].enumerated() {
+            func member() async throws -> Member {
+                try await Member(server) {
+                    $0.lifetime = lifetime
+                    $0.keepsExpiredFor = .seconds(Int64.max)
+                }
+            }
+            let (here, there) = (try await member(), try await member())
+            #expect(try await here.cache.value(forKey: key) { "one" } == "one")
+            #expect(try await there.cache.value(forKey: key) { "not asked" } == "one")
+            #expect(there.cache.nearValue(forKey: key) == "one")
+            await here.tier.shutDown()
+            await there.tier.shutDown()
+        }
+    }
+
     @Test(
         "Killed and restarted empty, cut off, and stopped: nothing old is served",
         arguments: TestServer.Kind.installed

@@ -148,7 +148,7 @@ extension MissCourse {
         let terms = LeaseTerms(
             token: progress.token,
             duration: core.options.leaseTime,
-            staleBelow: core.options.keepsExpiredFor ?? .zero,
+            staleBelow: core.options.keptFor,
             unusable: unusable
         )
         return await asking(&progress, mayHoldLease: true) { sentAt, limit, progress in
@@ -175,13 +175,12 @@ extension MissCourse {
         }
         let token = progress.token
         let event = await asking(&progress, mayHoldLease: true) { sentAt, limit, progress in
-            progress.freshUntil = sentAt + options.lifetime.milliseconds
+            progress.freshUntil = sentAt + options.freshFor().milliseconds
             progress.byteCount = bytes.count
-            let lifetime = options.lifetime + (options.keepsExpiredFor ?? .zero)
             let isStored = try await core.tier.fill(
                 remoteKey,
                 with: bytes,
-                lifetime: lifetime,
+                lifetime: options.freshFor() + options.keptFor,
                 lease: token,
                 within: limit
             )
@@ -239,8 +238,7 @@ extension MissCourse {
 
     private func decoded(_ found: RemoteValue, _ sentAt: Int64, _ progress: inout Progress) -> Machine.Event? {
         // A value without a lifetime was stored by another program; it is kept as long as one of ours.
-        let remaining = found.remaining ?? core.options.lifetime + (core.options.keepsExpiredFor ?? .zero)
-        let fresh = remaining - (core.options.keepsExpiredFor ?? .zero)
+        let fresh = found.remaining.map { $0 - core.options.keptFor } ?? core.options.freshFor()
         guard fresh > .zero else { return nil }
         guard let value = decoded(found.bytes) else { return .undecodable(found.bytes) }
         core.counters.remoteHits.count()

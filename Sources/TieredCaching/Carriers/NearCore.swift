@@ -194,9 +194,9 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// A near value that is a fallback: within its lifetime and what it is kept beyond that.
     func fallback(forKey key: Key) -> Value? {
-        guard let keep = options.keepsExpiredFor, let entry = near.value(forKey: key) else { return nil }
+        guard options.keptFor > .zero, let entry = near.value(forKey: key) else { return nil }
         counters.unservedHits.count()
-        return entry.stamp.freshUntil + keep.milliseconds > now ? entry.value : nil
+        return entry.stamp.freshUntil + options.keptFor.milliseconds > now ? entry.value : nil
     }
 
     /// A near value that may be served though nothing proves it current.

@@ -10,8 +10,9 @@ import TieredCaching
 // What `TierStore` does, in the server.
 //
 // A lease is a marker in the place of the value, so that a plain `SET` or `DEL` of any program ends it. It holds, in
-// this order: 8 bytes that no value may begin with, 32 of the token, 16 digits for the end of the lease and 16 for the
-// end of the displaced value (milliseconds of the server's clock, 0 for no value), and that value.
+// this order: 8 bytes of magic, 32 hexadecimal digits of the token, 16 digits for the end of the lease and 16 for the
+// end of the displaced value (milliseconds of the server's clock, 0 for no value), and that value. Bytes that only begin
+// with the magic are no marker but a value like any other, so no script has to work with numbers that are none.
 //
 // Scripts begin and end in `GET`: the first makes sure that the key is tracked, so that the script's own write is
 // reported right behind the reply, where the tier knows it for its own; the last tracks the key again, which a report
@@ -25,6 +26,14 @@ enum LeaseScripts {
     /// What a marker begins with.
     static let magic: [UInt8] = Array("\u{0}lease\u{0}\u{1}".utf8)
 
+    /// Whether a lease stands where these bytes are stored: what the scripts ask too.
+    static func isMarker(_ bytes: [UInt8]) -> Bool {
+        func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+        guard bytes.count >= 72, bytes.starts(with: magic) else { return false }
+        return bytes[8..<40].allSatisfy { isDigit($0) || (0x61...0x66).contains($0 | 0x20) }
+            && bytes[40..<72].allSatisfy(isDigit)
+    }
+
     private static let preamble = """
         local key, magic = KEYS[1], '\\0lease\\0\\1'
         local time = redis.call('TIME')
@@ -32,6 +41,7 @@ enum LeaseScripts {
         local stored = redis.pcall('GET', key)
         if type(stored) == 'table' then stored = false end
         local isMarker = stored and string.sub(stored, 1, 8) == magic
+            and string.find(string.sub(stored, 9, 72), '^' .. string.rep('%x', 32) .. string.rep('%d', 32))
 
         """
 

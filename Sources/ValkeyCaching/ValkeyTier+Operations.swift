@@ -18,7 +18,7 @@ extension ValkeyTier {
             return nil
         }
         // The key may have gone between the two commands, and then it has been reported.
-        if bytes.starts(with: LeaseScripts.magic) || milliseconds == -2 { return nil }
+        if LeaseScripts.isMarker(bytes) || milliseconds == -2 { return nil }
         return RemoteValue(bytes: bytes, remaining: milliseconds < 0 ? nil : .milliseconds(milliseconds))
     }
 
@@ -143,9 +143,7 @@ extension ValkeyTier {
     }
 
     private static func check(_ bytes: [UInt8]) throws {
-        if bytes.starts(with: LeaseScripts.magic) {
-            throw RemoteTierError.refused("The value begins with the bytes that mark a lease.")
-        }
+        if LeaseScripts.isMarker(bytes) { throw RemoteTierError.refused("The value reads as the marker of a lease.") }
     }
 
     private static func error(_ reason: String) -> RemoteTierError {

@@ -111,6 +111,45 @@ struct ServerTests {
         await here.tier.shutDown()
     }
 
+    @Test("Values that begin as a lease does, and values that read as one", arguments: TestServer.Kind.installed)
+    func likeMarkers(_ kind: TestServer.Kind) async throws {
+        let server = try await TestServer(kind)
+        let (here, there) = (try await Member(server), try await Member(server))
+        let magic = "\u{0}lease\u{0}\u{1}"
+        let foreign = [magic, magic + "garbage", magic + String(repeating: "g", count: 100)]
+        let numbers = TieredCache<Int, Int64>(name: "cache", remote: here.tier, codec: TrivialCodec<Int64>())
+        await yieldUntil { numbers.isCoherent }
+        for (key, bytes) in foreign.enumerated() {
+            server.command("SET", try Self.remoteKey(key, server), bytes)
+            #expect(try await here.cache.value(forKey: key) { "not asked" } == bytes)
+            #expect(try await numbers.value(forKey: 10 + key) { 12 } == 12)
+            server.command("SET", try Self.remoteKey(10 + key, server), bytes + "x")
+            await yieldUntil { numbers.nearValue(forKey: 10 + key) == nil }
+            #expect(try await numbers.value(forKey: 10 + key) { 13 } == 13)
+            #expect(numbers.nearValue(forKey: 10 + key) == 13)
+            try await here.cache.setValue(bytes, forKey: 20 + key)
+            #expect(try await there.cache.value(forKey: 20 + key) == bytes)
+        }
+        #expect(numbers.statistics.undecodable > 0)
+        #expect(numbers.statistics.remoteFailures + here.cache.statistics.remoteFailures == 0)
+
+        let marker = magic + String(repeating: "0", count: 64)
+        for _ in 0..<10 {
+            await #expect(throws: RemoteTierError.self) { try await here.cache.setValue(marker, forKey: 30) }
+        }
+        // Longer than a test may take: the lease has to be given back.
+        let loader = try await Member(server) { $0.leaseTime = .seconds(3600) }
+        #expect(try await loader.cache.value(forKey: 31) { marker } == marker)
+        let next = try await failingWhenStuck("the lookup after a value that reads as a lease") {
+            try await there.cache.value(forKey: 31) { "other" }
+        }
+        #expect(next == "other")
+        await loader.tier.shutDown()
+        #expect(here.cache.statistics.remoteSkips == 0)
+        await here.tier.shutDown()
+        await there.tier.shutDown()
+    }
+
     @Test("Leases: one load, a lease given back, a fill after a change refused", arguments: TestServer.Kind.installed)
     func leases(_ kind: TestServer.Kind) async throws {
         let server = try await TestServer(kind)

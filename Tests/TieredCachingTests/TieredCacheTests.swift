@@ -470,6 +470,29 @@ struct FallbackTests {
         await yieldUntil { cache.nearValue(forKey: 1) == "new" }
     }
 
+    @Test("However short the soft timeout of a load is, the fallback answers")
+    func shortestWait() async throws {
+        let tier = tests.server.makeTier()
+        let cache = await tests.makeCache(tier) {
+            $0.lifetime = .seconds(10)
+            $0.keepsExpiredFor = .seconds(100)
+            $0.softLoadTimeout = .nanoseconds(1)
+        }
+        for key in 0..<3_000 { try await cache.setValue("old", forKey: key) }
+        tests.pass(.seconds(11), tier)
+        let gate = Gate()
+        try await failingWhenStuck("the wait for a fallback") {
+            for key in 0..<3_000 {
+                let value = try await cache.value(forKey: key) {
+                    await gate.pass()
+                    return "new"
+                }
+                if value != "old" { Issue.record("\(key): \(value)") }
+            }
+        }
+        gate.open()
+    }
+
     @Test("The remote tier is not asked while it fails, but by one probe in each pause")
     func breaker() async throws {
         let tier = tests.server.makeTier()

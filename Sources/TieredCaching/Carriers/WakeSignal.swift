@@ -29,11 +29,8 @@ final class WakeSignal: Sendable {
     /// - Returns: whether the signal came.
     @discardableResult
     nonisolated(nonsending) func wait(atMost limit: Duration) async -> Bool {
-        let timer = Task {
-            do { try await Task.sleep(for: limit) } catch { return }
-            giveUp()
-        }
-        defer { timer.cancel() }
+        var timer: Task<Void, Never>?
+        defer { timer?.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
@@ -45,7 +42,12 @@ final class WakeSignal: Sendable {
                     state.waiting = continuation
                     return nil
                 }
-                if let answer { continuation.resume(returning: answer) }
+                if let answer { return continuation.resume(returning: answer) }
+                // Only now: a time that was over before the wait is noted would wake nobody.
+                timer = Task {
+                    do { try await Task.sleep(for: limit) } catch { return }
+                    giveUp()
+                }
             }
         } onCancel: {
             giveUp()

@@ -413,6 +413,26 @@ struct FallbackTests {
         #expect(here.nearValue(forKey: 1) == "two")
     }
 
+    enum Interruption: CaseIterable { case removedAll, flushed, removedWhileCutOff }
+
+    @Test("What a generation ended with is no fallback in the next", arguments: Interruption.allCases)
+    func endedGeneration(_ interruption: Interruption) async throws {
+        let tier = tests.server.makeTier()
+        let (cache, other) = (await makeCache(tier), await makeCache(tests.server.makeTier()))
+        _ = try await cache.value(forKey: 1) { "old" }
+        switch interruption {
+        case .removedAll: try await other.removeAll()
+        case .flushed: tests.server.flush()
+        case .removedWhileCutOff:
+            tier.disconnect()
+            try await other.removeValue(forKey: 1)
+            tier.connect()
+        }
+        await yieldUntil { cache.isCoherent }
+        tier.fail(with: .timedOut)
+        await #expect(throws: Broken.self) { try await cache.value(forKey: 1) { throw Broken() } }
+    }
+
     @Test("A removal during a load takes the fallback away")
     func removedDuringLoad() async throws {
         let tier = tests.server.makeTier()

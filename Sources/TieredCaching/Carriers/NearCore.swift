@@ -192,10 +192,12 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         )
     }
 
-    /// A near value that is a fallback: within its lifetime and what it is kept beyond that.
+    /// A near value that is a fallback: within its lifetime and what it is kept beyond that, and of the last generation.
+    /// One of an older generation may have been removed without a report.
     func fallback(forKey key: Key) -> Value? {
         guard options.keptFor > .zero, let entry = near.value(forKey: key) else { return nil }
         counters.unservedHits.count()
+        guard entry.stamp.generation == withMachine({ $0.generation }) else { return nil }
         return entry.stamp.freshUntil + options.keptFor.milliseconds > now ? entry.value : nil
     }
 

@@ -23,7 +23,7 @@ public import ServiceLifecycle
 /// connecting until ``shutDown()``. Nothing is thrown while the server cannot be reached: lookups ask the origin. Use
 /// ``waitUntilConnected(within:)`` where a program is to fail at its start instead.
 ///
-/// The server must be a single primary, Redis 6.2 or later or Valkey, with `CLIENT TRACKING` and scripts. A node of a
+/// The server must be a single primary, Redis 7.0 or later or Valkey, with `CLIENT TRACKING` and scripts. A node of a
 /// cluster is refused.
 ///
 /// Everything that the server reports is applied by the connection's own thread, in the order of the bytes.

@@ -359,8 +359,7 @@ struct ServerTests {
         let (primary, server) = (try await TestServer(kind), try await TestServer(kind))
         let member = try await Member(server)
         server.command("REPLICAOF", "127.0.0.1", "\(primary.port)")
-        await yieldUntil { member.tier.issue == .isReplica }
-        #expect(!member.cache.isCoherent)
+        await yieldUntil { member.tier.issue == .isReplica && !member.cache.isCoherent }
         await member.tier.shutDown()
     }
 

@@ -44,8 +44,8 @@ public enum MemoryReserve {
     ///
     /// - Parameters:
     ///   - bytes: the memory that `body` is about to use. 0 or less makes no room.
-    ///   - freeBytes: the memory that is free now: less than `bytes` where the caches could not give as much, and `Int.max`
-    ///     where the process has no limit that is known.
+    ///   - body: uses the memory. It is told how many bytes are free now: less than `bytes` where the caches could not
+    ///     give as much, and `Int.max` where the process has no limit that is known.
     /// - Returns: what `body` returns.
     /// - Complexity: 20 µs where the memory is free; some milliseconds for each 10 MiB that is not (some ten where values are
     ///   a few hundred bytes). Removal handlers of evicted entries run on the calling thread.
@@ -59,6 +59,11 @@ public enum MemoryReserve {
     /// returns.
     ///
     /// As the synchronous function; room is made on the calling thread, before `body` begins.
+    ///
+    /// - Parameters:
+    ///   - bytes: the memory that `body` is about to use. 0 or less makes no room.
+    ///   - body: uses the memory. It is told how many bytes are free now.
+    /// - Returns: what `body` returns.
     public nonisolated(nonsending) static func withFree<R, E>(
         bytes: Int,
         _ body: nonisolated(nonsending) (_ freeBytes: Int) async throws(E) -> R

@@ -56,6 +56,17 @@ let package = Package(
             ]
         ),
         .executableTarget(
+            name: "pause-bench",
+            dependencies: [
+                .product(name: "MemoryCaching", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+            ]
+        ),
+        .executableTarget(
             name: "loading-bench",
             dependencies: [
                 .product(name: "MemoryCaching", package: "swift-memory-cache"),

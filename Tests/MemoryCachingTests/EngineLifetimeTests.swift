@@ -43,6 +43,28 @@ struct EngineLifetimeTests {
         #expect(engine.removeValue(forKey: "a") == nil)
     }
 
+    @Test("a sweep of many goes round the shards, a few entries of each at a time")
+    func sweepsTakeTurns() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock)
+        for key in 0..<20_000 { engine.setValue(key, forKey: key, expiresAfter: .seconds(1)) }
+        let mask = UInt64(engine.shardCount - 1)
+        #expect(mask > 0)
+        var shards: [UInt64] = []
+        engine.removalObserver = { key, _, _ in shards.append(KeyHash.hash(key, seed: engine.seed) >> 57 & mask) }
+        clock.advance(by: .seconds(1))
+        #expect(engine.count == 0)
+        #expect(shards.count == 20_000)
+        // Nobody waits for a shard longer than for one piece of work, as long as others have something left.
+        var (run, longest) = (1, 1)
+        for (one, next) in zip(shards, shards.dropFirst()) {
+            run = one == next ? run + 1 : 1
+            longest = max(longest, run)
+        }
+        let leastOfAShard = Dictionary(grouping: shards) { $0 }.values.map(\.count).min()!
+        #expect(longest < leastOfAShard / 2)
+    }
+
     @Test("replacing renews a lifetime or ends it; zero, negative and endless ones are lifetimes too")
     func renewal() {
         let clock = ManualClock()

@@ -130,6 +130,25 @@ extension CacheEngine {
         return best < 0 ? nil : Self.shard(best, of: word)
     }
 
+    /// The same, locked.
+    @inlinable
+    func lockCheapestShard(for cause: RemovalCause, from start: Int) -> ShardPointer? {
+        while let shard = cheapestShard(for: cause, from: start) {
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            if !shard.pointee.isRetired { return shard }
+            unlock(shard)
+        }
+        return nil
+    }
+
+    /// From which shard the next eviction counts equals. Two threads may get the same.
+    @inlinable
+    func nextTurn() -> Int {
+        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
+        evictionTurn.store(turn, ordering: .relaxed)
+        return turn
+    }
+
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is
     /// above `price`. Its room is the caller's.
     ///
@@ -146,12 +165,9 @@ extension CacheEngine {
         sparing spared: (hash: UInt64, slot: UInt32)? = nil,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Eviction {
-        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
-        evictionTurn.store(turn, ordering: .relaxed)
-        while let shard = cheapestShard(for: cause, from: turn) {
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+        let turn = nextTurn()
+        while let shard = lockCheapestShard(for: cause, from: turn) {
             defer { unlock(shard) }
-            if shard.pointee.isRetired { continue }
             // The slot may have become another entry's, which is spared as well, or nobody's.
             let slot =
                 spared.map { isShard(shard, of: $0.hash) && shard.pointee.storage.holds($0.slot) ? $0.slot : 0 } ?? 0
@@ -185,12 +201,9 @@ extension CacheEngine {
         _ bytesPerFreeEntry: Int,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Int {
-        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
-        evictionTurn.store(turn, ordering: .relaxed)
-        while let shard = cheapestShard(for: .memoryPressure, from: turn) {
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+        let turn = nextTurn()
+        while let shard = lockCheapestShard(for: .memoryPressure, from: turn) {
             defer { unlock(shard) }
-            if shard.pointee.isRetired { continue }
             if shard.pointee.published != nil { prefetchVictims(of: shard) }
             var freed = 0
             var places = 0

@@ -24,11 +24,6 @@ extension PurgeableStore {
         }
     }
 
-    /// Gives memory of shards back that hold a quarter of what they once did, or less.
-    func shrink() {
-        for shard in 0..<Self.shardCount { shrink(shard) }
-    }
-
     /// Gives memory of one shard back, unless a quarter of its slots or more are in use; true if it has moved entries.
     ///
     /// The hand goes round all slots, so that free ones cost every eviction time. The shard is locked for as long as it

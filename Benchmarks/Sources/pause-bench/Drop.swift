@@ -1,0 +1,31 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import ArgumentParser
+import Foundation
+import MemoryCaching
+
+/// The end of the only cache of a process: the watching of memory ends with it.
+struct Drop: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "How long dropping a process's only cache takes.")
+
+    @Option(help: "Caches, one after the other.")
+    var caches = 101
+
+    func run() {
+        var times: [Int64] = []
+        for _ in 0..<caches {
+            var cache: MemoryCache<Int, Int>? = MemoryCache()
+            cache?.setValue(1, forKey: 1)
+            let begun = nanoseconds()
+            cache = nil
+            times.append(nanoseconds() - begun)
+        }
+        times.sort()
+        let milliseconds = { (time: Int64) in String(format: "%.3f", Double(time) / 1e6) }
+        print("median \(milliseconds(times[times.count / 2])) ms, worst \(milliseconds(times[times.count - 1])) ms")
+    }
+}

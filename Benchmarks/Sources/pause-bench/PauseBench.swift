@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import ArgumentParser
+import Foundation
+
+/// Looks for the longest call: an average hides the one caller who pays for all.
+@main
+struct PauseBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause-bench",
+        abstract: "Measure the longest calls: growth, expiry, replacement and the end of a cache.",
+        discussion: """
+            “undisturbed” are calls whose thread the kernel did not take off its core, and “unshared” those where it \
+            took none of the process. “control” does as many small writes to fresh memory and no cache's work: what \
+            it shows is the machine's.
+            """,
+        subcommands: [Growth.self, Expiry.self, Replacement.self, Drop.self]
+    )
+
+    static func report(_ name: String, _ pauses: Pauses) {
+        let milliseconds = { (time: Int64) in String(format: "%11.3f", Double(time) / 1e6) }
+        let times = [pauses.worst, pauses.worstUndisturbed, pauses.worstUnshared].map(milliseconds).joined()
+        let counts = [String(format: "%10d", pauses.calls), String(format: "%9d", pauses.overOneMillisecond)]
+        print(name.padding(toLength: 19, withPad: " ", startingAt: 0) + counts[0] + times + counts[1])
+    }
+
+    static func heading() {
+        print("milliseconds           calls      worst undisturbed  unshared   > 1 ms")
+    }
+}

@@ -71,19 +71,19 @@ extension MemoryGovernor {
     /// limit, where it goes on whatever it costs.
     ///
     /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account of
-    /// all announcements, and looks again after each step, so that others have nothing to do but wait for it: 200 ms at
-    /// most without news, because it runs removal handlers, which may be waiting for them.
+    /// all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may be
+    /// in a removal handler that waits for one of them, or the processor may be busy: who has waited 200 ms without news
+    /// makes room beside it.
     func makeRoom(waiting: Bool) {
-        while !state.withLock({ state in
-            defer { state.isMakingRoom = true }
-            return !state.isMakingRoom
-        }) {
-            let seen = trims.count
+        var isAlone = beginMakingRoom()
+        while !isAlone {
             if !waiting { return }
+            let seen = trims.count
             trims.wait(past: seen, nanoseconds: 200_000_000)
-            if trims.count == seen { return }
+            if trims.count == seen { break }
+            isAlone = beginMakingRoom()
         }
-        defer { state.withLock { $0.isMakingRoom = false } }
+        defer { if isAlone { state.withLock { $0.isMakingRoom = false } } }
         warmQueue?.drain()
         var evicted = 0
         var most = 0
@@ -103,6 +103,14 @@ extension MemoryGovernor {
             state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
             if mustEvict, freed == 0, returned == 0 { return }
+        }
+    }
+
+    /// Whether no other thread was making room; now one is.
+    private func beginMakingRoom() -> Bool {
+        state.withLock { state in
+            defer { state.isMakingRoom = true }
+            return !state.isMakingRoom
         }
     }
 }

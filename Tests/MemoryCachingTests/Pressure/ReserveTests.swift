@@ -191,13 +191,16 @@ import _CacheTestSupport
         let cache = Mutex<QueueCache?>(nil)
     }
 
-    private func make() throws -> (Process, MemoryGovernor, QueueCache) {
+    private func make(
+        duringTrim: @escaping @Sendable () -> Void = {}
+    ) throws -> (Process, MemoryGovernor, QueueCache) {
         let process = try Process()
         let trimmed = Trimmed()
         let governor = MemoryGovernor(
             monitor: MemoryPressureMonitor(signals: [ManualPressureSignal()]),
             gauge: MemoryGauge(SystemFiles(root: process.root.path)),
             trimAllocator: {
+                duringTrim()
                 let cache = trimmed.cache.withLock { $0 }
                 if let cache { try? process.note(cache) }
             },
@@ -241,6 +244,28 @@ import _CacheTestSupport
         governor.endAnnouncement(kept)
         try insert(300, into: cache, of: process)
         #expect(cache.bytes > full * 7 / 8)
+    }
+
+    /// As a removal handler does that waits for another thread, or an allocator on a busy machine.
+    @Test func whoeverIsStuckWhileMakingRoomKeepsNobodyFromIt() throws {
+        let isStuck = Atomic(false)
+        let hasBegun = DispatchSemaphore(value: 0)
+        let end = DispatchSemaphore(value: 0)
+        let (process, governor, cache) = try make {
+            guard isStuck.exchange(false, ordering: .relaxed) else { return }
+            hasBegun.signal()
+            end.wait()
+        }
+        try insert(300, into: cache, of: process)
+        isStuck.store(true, ordering: .relaxed)
+        let other = Thread { governor.endAnnouncement(governor.announce(80 << 20).kept) }
+        other.start()
+        hasBegun.wait()
+        let (kept, free) = governor.announce(100 << 20)
+        #expect(free >= 100 << 20 && process.free >= 100 << 20)
+        governor.endAnnouncement(kept)
+        end.signal()
+        while !other.isFinished { Thread.sleep(forTimeInterval: 0.001) }
     }
 
     @Test func whatCannotBeFreedIsNotPromised() throws {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fills caches in a memory cgroup, at full speed, beside whatever else takes memory, and prints a table: how many runs were
-# killed, the share of the limit that is readable when the cache is full, wrong bytes, insertions a second (medians).
-# Needs root, python3 and a writable memory cgroup, version 1 or 2.
+# Fills caches in a memory cgroup, at full speed, beside whatever else takes memory, and prints a table: how many runs
+# were killed, the share of the limit that is readable when the cache is full, wrong bytes, insertions a second
+# (medians). Needs root, python3 and a writable memory cgroup, version 1 or 2.
 # Usage: Scripts/fill-in-cgroup.sh [LIMIT_MIB [INSERTED_MIB]]
-# KINDS, SIZES, THREADS, SITUATIONS and RUNS may be set, too; ROWS=1 takes the rows of reserve at this limit instead: bursts,
-# values in flight, pinned purgeable memory, page cache, sizes that change.
+# KINDS, SIZES, THREADS, SITUATIONS and RUNS may be set, too; ROWS=1 takes the rows of reserve at this limit instead:
+# bursts, values in flight, pinned purgeable memory, page cache, sizes that change.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mebibytes=${1:-256} limit=$((${1:-256} << 20)) inserted=${2:-2048}

@@ -1,6 +1,6 @@
-# To be sourced: memory_cgroup NAME BYTES makes a memory cgroup below the root of version 1 or 2, without swap, whose path
-# is then in $group and which goes when the script ends; inside RUN … runs a command in it. Exits with 77, having said
-# why, where none can be made.
+# To be sourced: memory_cgroup NAME BYTES makes a memory cgroup below the root of version 1 or 2, without swap, whose
+# path is then in $group and which goes when the script ends; inside RUN … runs a command in it. Exits with 77, having
+# said why, where none can be made.
 
 memory_cgroup() {
     local root max swap none

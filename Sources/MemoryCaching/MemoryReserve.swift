@@ -9,9 +9,9 @@ internal import Synchronization
 
 /// Room for memory that is not a cache's.
 ///
-/// Caches without a limit fill what the container has, but for a reserve: what the rest of the process may take at once,
-/// faster than entries can be evicted and their memory returned to the system. ``burstBytes`` says how much that is.
-/// A larger amount, known beforehand, is announced:
+/// Caches without a limit fill what the container has, but for a reserve: what the rest of the process may take at
+/// once, faster than entries can be evicted and their memory returned to the system. ``burstBytes`` says how much that
+/// is. A larger amount, known beforehand, is announced:
 ///
 /// ```swift
 /// let picture = try MemoryReserve.withFree(bytes: width * height * 4) { _ in try decode(file) }
@@ -21,12 +21,12 @@ internal import Synchronization
 public enum MemoryReserve {
     private static let burst = Atomic(-1)
 
-    /// Bytes that the rest of the process may take at once without announcing them. `nil` (the default) means a quarter of
-    /// the budget.
+    /// Bytes that the rest of the process may take at once without announcing them. `nil` (the default) means a quarter
+    /// of the budget.
     ///
-    /// Caches leave this free, less what they are able to give back while it is taken, as measured; an eighth of the budget at
-    /// least and half of it at most. A process that takes little beside its caches sets less and caches more. Negative
-    /// numbers count as 0. Takes effect with the next insertion.
+    /// Caches leave this free, less what they are able to give back while it is taken, as measured; an eighth of the
+    /// budget at least and half of it at most. A process that takes little beside its caches sets less and caches more.
+    /// Negative numbers count as 0. Takes effect with the next insertion.
     public static var burstBytes: Int? {
         get {
             let bytes = burst.load(ordering: .relaxed)
@@ -37,18 +37,18 @@ public enum MemoryReserve {
 
     /// Makes `bytes` free, calls `body`, and keeps them free from all caches of the process until it returns.
     ///
-    /// Entries are evicted, least worth first, and their memory is returned to the system, on the calling thread, before
-    /// `body` begins. While it runs, caches may fill what is left beside `bytes`. What `body` allocates counts against
-    /// `bytes`, so the same memory is not kept free twice. Calls nest and run side by side; their bytes add up, and none
-    /// waits for another.
+    /// Entries are evicted, least worth first, and their memory is returned to the system, on the calling thread,
+    /// before `body` begins. While it runs, caches may fill what is left beside `bytes`. What `body` allocates counts
+    /// against `bytes`, so the same memory is not kept free twice. Calls nest and run side by side; their bytes add up,
+    /// and none waits for another.
     ///
     /// - Parameters:
     ///   - bytes: the memory that `body` is about to use. 0 or less makes no room.
     ///   - body: uses the memory. It is told how many bytes are free now: less than `bytes` where the caches could not
     ///     give as much, and `Int.max` where the process has no limit that is known.
     /// - Returns: what `body` returns.
-    /// - Complexity: 20 µs where the memory is free; some milliseconds for each 10 MiB that is not (some ten where values are
-    ///   a few hundred bytes). Removal handlers of evicted entries run on the calling thread.
+    /// - Complexity: 20 µs where the memory is free; some milliseconds for each 10 MiB that is not (some ten where
+    ///   values are a few hundred bytes). Removal handlers of evicted entries run on the calling thread.
     public static func withFree<R, E>(bytes: Int, _ body: (_ freeBytes: Int) throws(E) -> R) throws(E) -> R {
         let (kept, free) = MemoryGovernor.shared.announce(bytes)
         defer { MemoryGovernor.shared.endAnnouncement(kept) }

@@ -17,8 +17,8 @@ public final class MemoryPressureMonitor: Sendable {
     /// The monitor of this process's real memory; starts its sources on first use.
     public static let shared = MemoryPressureMonitor(signals: [SystemPressureSignal(), signalByHand])
 
-    /// Part of ``shared``, and silent unless somebody sends: for the package's own demonstrations, where no cgroup can be
-    /// made and memory does not run short of itself.
+    /// Part of ``shared``, and silent unless somebody sends: for the package's own demonstrations, where no cgroup can
+    /// be made and memory does not run short of itself.
     package static let signalByHand = ManualPressureSignal()
 
     private struct State {

@@ -6,9 +6,9 @@
 
 // Fills one kind of cache with more than a container may hold, as fast as it can, and says what came of it:
 //     memory-fill KIND BYTES MEBIBYTES THREADS [SITUATION]
-// KIND is one of Kind's cases, BYTES the size of a value (see Sizes), MEBIBYTES what to insert in all, SITUATION what else
-// takes memory (see Situation). It prints one line of JSON; being killed prints nothing. For the tests, and by hand inside
-// a memory cgroup.
+// KIND is one of Kind's cases, BYTES the size of a value (see Sizes), MEBIBYTES what to insert in all, SITUATION what
+// else takes memory (see Situation). It prints one line of JSON; being killed prints nothing. For the tests, and by
+// hand inside a memory cgroup.
 
 import Dispatch
 import MemoryCaching

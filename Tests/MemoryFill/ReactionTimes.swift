@@ -65,7 +65,8 @@ enum ReactionTimes {
         withExtendedLifetime(cache) {}
     }
 
-    /// Ordinary memory beside a full cache: from the mark passed to the first entry gone, and to usage back at the mark.
+    /// Ordinary memory beside a full cache: from the mark passed to the first entry gone, and to usage back at the
+    /// mark.
     private static func burst(_ megabytesPerSecond: Int) {
         let cache = filled(.shared, 190 << 20)
         let evictions = cache.statistics.removals(.memoryPressure)

@@ -57,8 +57,8 @@ private let mebibyte = 1 << 20
         #expect(budget.availableBytes == expected.available)
     }
 
-    /// The gauge, which keeps files open and skips some, must say what the plain reading says, but for page cache in use
-    /// beyond a sixteenth of the limit.
+    /// The gauge, which keeps files open and skips some, must say what the plain reading says, but for page cache in
+    /// use beyond a sixteenth of the limit.
     @Test(arguments: expectations) func theGaugeAgrees(_ expected: Expected) throws {
         let gauge = MemoryGauge(try Self.files(expected.fixture))
         let reading = gauge.read(now: 1)

@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// Memory that was announced and is about to be taken: see ``MemoryReserve/withFree(bytes:_:)-(_,_)``. A pure value.
+/// Memory that was announced and is about to be taken: see `withFree(bytes:_:)` of ``MemoryReserve``. A pure value.
 ///
-/// What is announced is kept free until it is used, and not twice: the growth of usage since the first announcement that
-/// insertions do not explain counts as used. What evictions have freed is added, because it lies free in the heap, was
-/// filled by an insertion, or has been returned.
+/// What is announced is kept free until it is used, and not twice: the growth of usage since the first announcement
+/// that insertions do not explain counts as used. What evictions have freed is added, because it lies free in the heap,
+/// was filled by an insertion, or has been returned.
 struct Announcements: Sendable {
     private var bytes = 0
     private var count = 0

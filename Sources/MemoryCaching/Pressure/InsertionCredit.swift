@@ -48,8 +48,8 @@ package struct InsertionCredit: Sendable {
         return remainingBytes <= 0
     }
 
-    /// Takes back what is left: the next insertion asks, and what has been spent is still reported. Returns what had been
-    /// granted.
+    /// Takes back what is left: the next insertion asks, and what has been spent is still reported. Returns what had
+    /// been granted.
     @inlinable package mutating func revoke() -> Int {
         defer { grantedBytes = 0 }
         remainingBytes &-= grantedBytes
@@ -62,8 +62,8 @@ package struct InsertionCredit: Sendable {
         return self
     }
 
-    /// Adds what the governor has granted to what is there: other threads may have asked for the same shard meanwhile, and
-    /// a grant that was overwritten would count as unspent for ever.
+    /// Adds what the governor has granted to what is there: other threads may have asked for the same shard meanwhile,
+    /// and a grant that was overwritten would count as unspent for ever.
     @inlinable package mutating func add(_ grant: InsertionCredit) {
         grantedBytes &+= grant.grantedBytes
         remainingBytes &+= grant.grantedBytes

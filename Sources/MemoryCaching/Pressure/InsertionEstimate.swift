@@ -74,8 +74,8 @@ struct InsertionEstimate: Sendable {
     /// What others hold is known from when an insertion was last measured, and taken to be the same still.
     mutating func correct(held: Int, entries: Int, costs: Int) {
         guard held > 0 else { return }
-        // Fewer than 256 are easily outweighed by all else that the process holds. Nor are they those that the last mean
-        // was taken of: values that became large have displaced the small ones.
+        // Fewer than 256 are easily outweighed by all else that the process holds. Nor are they those that the last
+        // mean was taken of: values that became large have displaced the small ones.
         if entries < 256 {
             meanHeld = nil
         } else {

@@ -97,8 +97,8 @@ extension MemoryGovernor {
         }
     }
 
-    /// Waits until the thread that steps back from the brink is done: whoever went on inserting would outrun it. 200 ms at
-    /// most, because it runs removal handlers, which may be waiting for this thread.
+    /// Waits until the thread that steps back from the brink is done: whoever went on inserting would outrun it. 200 ms
+    /// at most, because it runs removal handlers, which may be waiting for this thread.
     private func awaitStepBack() {
         let begin = now()
         repeat { trimNow() } while state.withLock({ $0.isAtBrink }) && now() &- begin < 200_000_000

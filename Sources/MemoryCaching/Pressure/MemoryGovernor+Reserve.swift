@@ -24,8 +24,8 @@ extension MemoryGovernor.State {
 }
 
 extension MemoryGovernor {
-    /// Begins to keep `bytes` free and makes them so; returns how many of them count until ``endAnnouncement(_:)``, and how
-    /// many are free.
+    /// Begins to keep `bytes` free and makes them so; returns how many of them count until ``endAnnouncement(_:)``, and
+    /// how many are free.
     package func announce(_ bytes: Int) -> (kept: Int, free: Int) {
         let now = self.now()
         guard bytes > 0, let reading = gauge.read(now: now, exact: true) else {

@@ -66,8 +66,8 @@ extension MemoryGovernor: PressureThreadClient {
             return self.now() &+ UsageWatch.shortest
         }
         if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
-        // A 128th beyond the mark is the inserting threads' own play. Twice that is not: what they have been granted was
-        // measured by another size of values, or others are at work.
+        // A 128th beyond the mark is the inserting threads' own play. Twice that is not: what they have been granted
+        // was measured by another size of values, or others are at work.
         if look.room < -look.marks.play { revokeCredits() }
         if look.room < -look.limit / 128, let exact = gauge.read(now: now, exact: true) {
             let decision = state.withLock { state in

@@ -44,8 +44,8 @@ package final class MemoryGovernor: Sendable {
         return others.withLock { $0.existing(for: monitor) } ?? MemoryGovernor(monitor: monitor).adopted()
     }
 
-    /// Has caches that listen to this governor's monitor find it, unless they find another already; returns the one that
-    /// they find.
+    /// Has caches that listen to this governor's monitor find it, unless they find another already; returns the one
+    /// that they find.
     @discardableResult
     package func adopted() -> MemoryGovernor {
         Self.others.withLock { others in
@@ -116,7 +116,8 @@ package final class MemoryGovernor: Sendable {
         /// Bytes that the process had in use and in memory when the first cache came.
         var inUseBefore: Int?
         var ledger = AdmissionLedger()
-        /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window by.
+        /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window
+        /// by.
         var expected = 0
         /// Those of them that the ledger has not been told of.
         var uncollected = 0
@@ -229,13 +230,13 @@ package final class MemoryGovernor: Sendable {
 
     // MARK: Grants
 
-    /// Whether it is so long since usage was looked at that a burst could have reached the brink. Reads the clock (20 to
-    /// 50 ns): to be asked at every sixteenth insertion.
+    /// Whether it is so long since usage was looked at that a burst could have reached the brink. Reads the clock (20
+    /// to 50 ns): to be asked at every sixteenth insertion.
     @usableFromInline
     package var isLookOverdue: Bool { now() >= nextLook.load(ordering: .relaxed) }
 
-    /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must. `charge`
-    /// is about what the insertion under way takes.
+    /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must.
+    /// `charge` is about what the insertion under way takes.
     func grant(after spent: Int, of granted: Int, charging charge: Int, to figures: PressureFigures) -> Int {
         spentSinceLook.add(spent, ordering: .relaxed)
         let now = self.now()
@@ -313,8 +314,8 @@ package final class MemoryGovernor: Sendable {
             let isLarge = own >= max(4 << 20, 4 * unreported)
             let grown = reading.used - before.used
             guard isLarge || grown >= surprise else { return }
-            // Usage grows by what others do, too, in this container or on this machine: what this process takes is asked
-            // for only now, because it costs five microseconds.
+            // Usage grows by what others do, too, in this container or on this machine: what this process takes is
+            // asked for only now, because it costs five microseconds.
             resident = residentBytes()
             let ownGrowth = resident.flatMap { now in before.resident.map { now - $0 } } ?? grown
             guard isLarge || ownGrowth >= surprise else {

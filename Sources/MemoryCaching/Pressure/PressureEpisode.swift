@@ -39,7 +39,8 @@ struct PressureEpisode: Sendable {
 
     /// Which part of what they hold the caches keep. A quarter at a warning is what systemd's guidance calls "trim",
     /// and what measured well elsewhere; dropping everything at the first warning costs more loads than it saves
-    /// memory. At `critical` some process is about to be killed: a quarter is left, so that what is worth most survives.
+    /// memory. At `critical` some process is about to be killed: a quarter is left, so that what is worth most
+    /// survives.
     static func keptFraction(_ level: MemoryPressureLevel) -> Double {
         switch level {
         case .normal: 1

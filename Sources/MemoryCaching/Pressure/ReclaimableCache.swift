@@ -27,8 +27,8 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// Bytes that the cache could give back, as far as it knows: given costs, or its estimate where none were given.
     var reclaimableBytes: Int { get }
 
-    /// How many entries there are in memory of the allocator's that have no cost, where no entry has any, and the sum of
-    /// the costs where some have; 0 and 0 where nothing can be said of the bytes that an entry takes.
+    /// How many entries there are in memory of the allocator's that have no cost, where no entry has any, and the sum
+    /// of the costs where some have; 0 and 0 where nothing can be said of the bytes that an entry takes.
     var holdings: (entries: Int, costs: Int) { get }
 
     /// Discards content that nobody accesses (counter 0); returns about how many bytes that freed.
@@ -38,8 +38,8 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// returns about how many bytes that freed.
     func evict(bytes: Int, below price: Double) -> Int
 
-    /// Takes back the credit of every shard, so that each one's next insertion asks the governor again; returns the bytes
-    /// that had been granted.
+    /// Takes back the credit of every shard, so that each one's next insertion asks the governor again; returns the
+    /// bytes that had been granted.
     ///
     /// Called when memory has become short: what was promised while there was room no longer holds.
     func revokeInsertionCredit() -> Int

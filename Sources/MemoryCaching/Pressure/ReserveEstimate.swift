@@ -62,8 +62,8 @@ struct ReserveEstimate: Sendable {
     /// Takes note that a trim returned `bytes` to the system.
     mutating func returned(_ bytes: Int, in nanoseconds: UInt64) { returning.note(bytes, in: nanoseconds) }
 
-    /// Bytes of real memory a nanosecond that evictions and trims, one after the other, give back; 0 before evictions are
-    /// known. Trims are rare while a cache fills: until then, 10 MiB/ms, as measured with values of 300 B and more.
+    /// Bytes of real memory a nanosecond that evictions and trims, one after the other, give back; 0 before evictions
+    /// are known. Trims are rare while a cache fills: until then, 10 MiB/ms, as measured with values of 300 B and more.
     var releaseRate: Double {
         guard let evicting = evicting.cost else { return 0 }
         return 1 / (evicting + (returning.cost ?? 0.1))
@@ -92,8 +92,8 @@ struct ReserveEstimate: Sendable {
         return inserters.reduce(0) { $0 + min($1.bytes, 1 << 40) }
     }
 
-    /// Bytes to leave free below `limit`, where the rest of the process takes `burst` at once: an eighth at least, half at
-    /// most.
+    /// Bytes to leave free below `limit`, where the rest of the process takes `burst` at once: an eighth at least, half
+    /// at most.
     mutating func bytes(limit: Int, burst: Int?, now: UInt64) -> Int {
         let burst = min(max(burst ?? limit / 4, 0), limit / 2)
         let time = max(0, Double(burst) / Self.burstSpeed - Self.noticeTime)

@@ -7,8 +7,8 @@
 /// What the governor's thread sees of usage from look to look: whether it moves, and whether something else than
 /// insertions takes memory fast. A pure value.
 struct UsageWatch: Sendable {
-    /// Nanoseconds between two looks near the mark: a look takes some 20 µs with its wake-up, so 2 % of a processor while
-    /// usage moves and a quarter of a percent while it rests.
+    /// Nanoseconds between two looks near the mark: a look takes some 20 µs with its wake-up, so 2 % of a processor
+    /// while usage moves and a quarter of a percent while it rests.
     static let shortest: UInt64 = 1_000_000
     static let longestNearMark: UInt64 = 8_000_000
     /// Elsewhere a full cache in a process that rests wakes it ten times a second.
@@ -24,8 +24,8 @@ struct UsageWatch: Sendable {
     /// Whether nothing was inserted since the look before the last.
     private(set) var isQuiet = false
 
-    /// Takes note of a look after `inserted` bytes in all, while `unreported` more may have been; returns whether a burst is
-    /// under way.
+    /// Takes note of a look after `inserted` bytes in all, while `unreported` more may have been; returns whether a
+    /// burst is under way.
     mutating func note(_ look: AdmissionLedger.Look, inserted: Int, unreported: Int, now: UInt64) -> Bool {
         defer { (used, self.inserted, last) = (look.used, inserted, now) }
         guard let last else { return false }

@@ -23,8 +23,8 @@ package final class MemoryGauge: Sendable {
     package struct Reading: Sendable, Equatable {
         /// Bytes that the constraint allows.
         package var limit: Int
-        /// Bytes used of it that the kernel does not take back by itself. Less than ``MemoryBudget/usedBytes`` where much
-        /// page cache is in use, and more where file pages are pinned.
+        /// Bytes used of it that the kernel does not take back by itself. Less than ``MemoryBudget/usedBytes`` where
+        /// much page cache is in use, and more where file pages are pinned.
         package var used: Int
         /// Counts the readings that found the file pages changed by more than a mebibyte: bytes used in readings with
         /// different numbers are not comparable.
@@ -61,8 +61,8 @@ package final class MemoryGauge: Sendable {
 
     /// A gauge of `files`; opens nothing before the first reading.
     ///
-    /// - Parameter pinnedBytes: bytes of this process that the kernel counts as file pages that it could take, and could
-    ///   not: a page that was freed lazily and is in use again stays on that list until reclaim meets it.
+    /// - Parameter pinnedBytes: bytes of this process that the kernel counts as file pages that it could take, and
+    ///   could not: a page that was freed lazily and is in use again stays on that list until reclaim meets it.
     package init(_ files: SystemFiles = .system, pinnedBytes: @escaping @Sendable () -> Int = { 0 }) {
         self.files = files
         self.pinnedBytes = pinnedBytes
@@ -163,7 +163,8 @@ private final class KeptConstraint {
         case .cgroup(let version, _):
             guard let charged = usage.number() else { return false }
             let marks = MemoryMarks(limit: limit)
-            // With much page cache the old figure says nothing: usage cannot rise above the limit, nor tell how near it is.
+            // With much page cache the old figure says nothing: usage cannot rise above the limit, nor tell how near it
+            // is.
             let isNear = charged - reclaimable > marks.near
             let age = charged > marks.warning ? 0 : isNear ? MemoryGauge.nearAge : MemoryGauge.farAge
             if exact || reclaimableReadAt.map({ now &- $0 >= age }) ?? true {

@@ -16,8 +16,8 @@ package struct MemoryMarks: Sendable, Equatable {
     /// Bytes that caches leave free: for what the rest of the process takes at once.
     package var reserve: Int
 
-    /// An eighth of the limit is reserved at least: a burst of 3 GB/s takes 10 ms for the last eighth of 256 MiB, and the
-    /// kernel's first notification would come at the limit.
+    /// An eighth of the limit is reserved at least: a burst of 3 GB/s takes 10 ms for the last eighth of 256 MiB, and
+    /// the kernel's first notification would come at the limit.
     package init(limit: Int, reserve: Int = 0) {
         self.limit = limit
         self.reserve = min(max(reserve, limit / 8), limit - limit / 16)

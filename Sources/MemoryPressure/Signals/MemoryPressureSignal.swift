@@ -12,8 +12,9 @@ public protocol MemoryPressureSignal: Sendable {
     /// How short memory is now, as far as this signal knows.
     var level: MemoryPressureLevel { get }
 
-    /// The level without what this signal concludes from usage of memory, for code that watches usage itself: a cache that
-    /// fills what it may must not take its own doing for pressure. The same as ``level`` unless a signal implements it.
+    /// The level without what this signal concludes from usage of memory, for code that watches usage itself: a cache
+    /// that fills what it may must not take its own doing for pressure. The same as ``level`` unless a signal
+    /// implements it.
     var levelBesideUsage: MemoryPressureLevel { get }
 
     /// Calls `changed`, on any thread, each time ``level`` may have changed, until the observation is cancelled or

@@ -96,9 +96,9 @@ package final class PressureThread: Sendable {
         }
     }
 
-    /// Takes `objects` and releases them on the thread; leaves them where there is none. For sources, because the kernel lets whoever
-    /// closes a pressure file wait for all its readers (24 ms on Linux 6.18). Before ``detach(_:)``, which may end the
-    /// thread.
+    /// Takes `objects` and releases them on the thread; leaves them where there is none. For sources, because the
+    /// kernel lets whoever closes a pressure file wait for all its readers (24 ms on Linux 6.18). Before
+    /// ``detach(_:)``, which may end the thread.
     package func release(_ objects: inout [any AnyObject & Sendable]) {
         guard !objects.isEmpty else { return }
         state.withLock { state in

@@ -227,8 +227,8 @@ private struct ModelProcess {
         #expect(estimate.bytes == 65_536)
     }
 
-    /// Values become 200 times as large, or as small: what eviction gives follows what is there, what an insertion takes
-    /// is never taken for less than what is there has taken on the mean.
+    /// Values become 200 times as large, or as small: what eviction gives follows what is there, what an insertion
+    /// takes is never taken for less than what is there has taken on the mean.
     @Test(arguments: [(280.0, 65_700.0), (65_700.0, 280.0)])
     func whatTheProcessHoldsTellsOfAnotherSize(before: Double, after: Double) {
         var estimate = InsertionEstimate()

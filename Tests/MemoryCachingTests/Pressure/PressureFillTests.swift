@@ -36,8 +36,8 @@ import _CacheTestSupport
         #expect(sandbox.outOfMemoryKills == 0)
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
         #expect(report.wrong == 0, "\(outcome)")
-        // A process takes some 15 MiB before it caches anything: a sixth of this limit. Measured in debug builds: 0.57 to
-        // 0.59 with 200 bytes, 0.78 and more else; half of that is asked for, because the processors may be busy.
+        // A process takes some 15 MiB before it caches anything: a sixth of this limit. Measured in debug builds: 0.57
+        // to 0.59 with 200 bytes, 0.78 and more else; half of that is asked for, because the processors may be busy.
         #expect(report.share >= (bytes == 200 ? 0.25 : 0.45), "\(outcome)")
     }
 
@@ -63,8 +63,8 @@ import _CacheTestSupport
         #expect(sandbox.outOfMemoryKills == 0)
     }
 
-    /// Values that become 300 times as large, or as small, in the middle: what was learned of the first is wrong for the
-    /// second, and so is what they leave behind in the allocator's heap.
+    /// Values that become 300 times as large, or as small, in the middle: what was learned of the first is wrong for
+    /// the second, and so is what they leave behind in the allocator's heap.
     @Test(arguments: ["200,65536", "65536,200", "200-65536"]) func sizesMayChange(sizes: String) throws {
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }

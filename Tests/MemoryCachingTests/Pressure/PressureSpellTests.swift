@@ -14,8 +14,8 @@ import _CacheTestSupport
 
 /// What a cache is still good for while a warning lasts, whatever it held when the warning came.
 @Suite struct PressureSpellTests {
-    /// A machine with `budget` bytes, half of them in use, or one that cannot be read; a process that has in memory what
-    /// `cache` holds; and caches that hear of pressure from `signal` alone.
+    /// A machine with `budget` bytes, half of them in use, or one that cannot be read; a process that has in memory
+    /// what `cache` holds; and caches that hear of pressure from `signal` alone.
     final class Machine: Sendable {
         let signal = ManualPressureSignal()
         let time = ManualNanoseconds()

@@ -146,8 +146,8 @@ import _CacheTestSupport
     }
 }
 
-/// A governor and a cache in a process whose memory is what the cache holds, what `others` hold, and what lies free until
-/// the next trim.
+/// A governor and a cache in a process whose memory is what the cache holds, what `others` hold, and what lies free
+/// until the next trim.
 @Suite struct AnnouncedMemoryTests {
     final class Process: Sendable {
         static let limit = 256 << 20

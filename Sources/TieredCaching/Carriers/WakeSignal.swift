@@ -10,6 +10,8 @@ import Synchronization
 final class WakeSignal: Sendable {
     fileprivate struct State {
         var isSignalled = false
+        /// Counts the waits: what would end one must not end the next.
+        var round = 0
         var waiting: CheckedContinuation<Bool, Never>?
     }
 
@@ -29,6 +31,7 @@ final class WakeSignal: Sendable {
     /// - Returns: whether the signal came.
     @discardableResult
     nonisolated(nonsending) func wait(atMost limit: Duration) async -> Bool {
+        let round = begin()
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         return await withTaskCancellationHandler {
@@ -46,16 +49,28 @@ final class WakeSignal: Sendable {
                 // Only now: a time that was over before the wait is noted would wake nobody.
                 timer = Task {
                     do { try await Task.sleep(for: limit) } catch { return }
-                    giveUp()
+                    giveUp(round)
                 }
             }
         } onCancel: {
-            giveUp()
+            giveUp(round)
         }
     }
 
-    private func giveUp() {
-        state.withLock { $0.takeWaiting() }?.resume(returning: false)
+    /// Whether a task waits; for tests.
+    var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+
+    /// Numbers a wait that begins.
+    private func begin() -> Int {
+        state.withLock { state in
+            state.round += 1
+            return state.round
+        }
+    }
+
+    /// Ends the wait `round`, where it lasts: a timer of an earlier one may fire as late as it likes.
+    func giveUp(_ round: Int) {
+        state.withLock { $0.round == round ? $0.takeWaiting() : nil }?.resume(returning: false)
     }
 }
 

@@ -55,12 +55,13 @@ let package = Package(
     targets: [
         // The product, from the ground up: every arrow points down this list.
         .target(name: "CMemoryShims"),
-        .target(name: "MemoryPressure", dependencies: ["CMemoryShims"], swiftSettings: settings),
-        .target(name: "PurgeableMemory", dependencies: ["CMemoryShims"], swiftSettings: settings),
+        .target(name: "ForkSafety", dependencies: ["CMemoryShims"], swiftSettings: settings),
+        .target(name: "MemoryPressure", dependencies: ["ForkSafety", "CMemoryShims"], swiftSettings: settings),
+        .target(name: "PurgeableMemory", dependencies: ["ForkSafety", "CMemoryShims"], swiftSettings: settings),
         .target(
             name: "MemoryCaching",
             dependencies: [
-                "PurgeableMemory", "MemoryPressure", "CMemoryShims",
+                "PurgeableMemory", "MemoryPressure", "ForkSafety", "CMemoryShims",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
                 .product(
@@ -73,7 +74,7 @@ let package = Package(
         ),
         .target(
             name: "FoundationCaching",
-            dependencies: ["MemoryCaching", "PurgeableMemory"],
+            dependencies: ["MemoryCaching", "PurgeableMemory", "ForkSafety"],
             swiftSettings: settings
         ),
         .target(name: "TieredCaching", dependencies: ["MemoryCaching", "MemoryPressure"], swiftSettings: settings),
@@ -106,7 +107,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MemoryPressureTests",
-            dependencies: ["MemoryPressure", "CMemoryShims", "_CacheTestSupport"],
+            dependencies: ["MemoryPressure", "ForkSafety", "CMemoryShims", "_CacheTestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -130,7 +131,7 @@ let package = Package(
         .testTarget(
             name: "MemoryCachingTests",
             dependencies: [
-                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport", "memory-fill",
+                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ForkSafety", "_CacheTestSupport", "memory-fill",
                 .product(
                     name: "MetricsTestKit",
                     package: "swift-metrics",

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+internal import ForkSafety
 
 /// How short memory is, from all signals that the monitor listens to.
 ///
@@ -15,11 +15,20 @@ internal import Synchronization
 /// ``levels``, or a cache that holds something) and stopped after the last.
 public final class MemoryPressureMonitor: Sendable {
     /// The monitor of this process's real memory; starts its sources on first use.
-    public static let shared = MemoryPressureMonitor(signals: [SystemPressureSignal(), signalByHand])
+    public static var shared: MemoryPressureMonitor { ofProcess.value.monitor }
 
     /// Part of ``shared``, and silent unless somebody sends: for the package's own demonstrations, where no cgroup can
     /// be made and memory does not run short of itself.
-    package static let signalByHand = ManualPressureSignal()
+    package static var signalByHand: ManualPressureSignal { ofProcess.value.signalByHand }
+
+    /// A child of fork has a monitor of its own, because the sources of its parent's would not tell it anything.
+    private static let ofProcess = PerProcess { OfProcess() }
+
+    private final class OfProcess: Sendable {
+        let signalByHand = ManualPressureSignal()
+        let monitor: MemoryPressureMonitor
+        init() { monitor = MemoryPressureMonitor(signals: [SystemPressureSignal(), signalByHand]) }
+    }
 
     private struct State {
         var observers: [Int: @Sendable (MemoryPressureLevel) -> Void] = [:]
@@ -28,7 +37,7 @@ public final class MemoryPressureMonitor: Sendable {
     }
 
     private let signals: [any MemoryPressureSignal]
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
 
     /// A monitor that listens to `signals` alone.
     public init(signals: [any MemoryPressureSignal]) { self.signals = signals }

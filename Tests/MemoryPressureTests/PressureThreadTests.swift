@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ForkSafety
 import Foundation
 import MemoryPressure
 import Synchronization
@@ -148,10 +149,4 @@ private func isPressureThreadPolling() -> Bool {
         return text("comm").hasPrefix("memory-pressure")
             && ["7", "271", "73"].contains(text("syscall").split(separator: " ").first ?? "")
     }
-}
-
-/// fork(2), which Swift's importer hides because so little may be done in the child.
-private func forkForTests() -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    return unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }

@@ -14,6 +14,7 @@
 #include "PageAdvice.h"
 #include "Allocator.h"
 #include "Events.h"
+#include "Fork.h"
 #include "Futex.h"
 #include "ThreadState.h"
 

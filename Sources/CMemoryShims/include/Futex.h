@@ -27,6 +27,10 @@ static inline void cms_futex_wait(const void *word, uint32_t expected, long nano
 static inline void cms_futex_wake_one(const void *word) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
+/// Wakes all threads that sleep on the word.
+static inline void cms_futex_wake_all(const void *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
 /// Grows or moves a mapping without copying it: mremap(2); NULL where that fails.
 static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
     // As a system call, for its declaration hides behind _GNU_SOURCE.
@@ -42,6 +46,7 @@ static inline void cms_futex_wait(const void *word, uint32_t expected, long nano
     sched_yield();
 }
 static inline void cms_futex_wake_one(const void *word) { (void)word; }
+static inline void cms_futex_wake_all(const void *word) { (void)word; }
 #endif
 
 #include <unistd.h>

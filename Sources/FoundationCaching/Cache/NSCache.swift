@@ -6,9 +6,9 @@
 
 #if !canImport(Darwin)
 
+internal import ForkSafety
 public import Foundation
 package import MemoryCaching
-import Synchronization
 
 /// A cache of objects by keys that gives them up when its limits, or the memory of the process, ask for it.
 ///
@@ -22,15 +22,15 @@ import Synchronization
 /// It behaves as Apple documents its own, and where Apple leaves a choice it makes the one that surprises least:
 ///
 /// - Limits hold strictly, as soon as any call returns. The newcomer is in and what was used least recently is evicted:
-///   exactly that until the cache has held more than 4,096 objects, afterwards one of the oldest tenth. An object
-///   that alone costs more than ``totalCostLimit`` leaves at once and pushes nobody out. Objects of cost 0 are never evicted
+///   exactly that until the cache has held more than 4,096 objects, afterwards one of the oldest tenth. An object that
+///   alone costs more than ``totalCostLimit`` leaves at once and pushes nobody out. Objects of cost 0 are never evicted
 ///   to satisfy a limit on cost. Negative costs count as 0, negative limits as none, and sums never overflow.
 /// - Keys are retained, not copied, and compared by `isEqual(_:)` and `hash`, by `==` if their class is `Hashable`, by
 ///   identity otherwise. The hash is computed once, when the key is given: a key that changes while it is in the cache
 ///   may not be found, and still leaves when its time comes.
 /// - The ``delegate`` is told exactly once about each object that leaves: evicted, removed, replaced by another. Then
-///   `discardContentIfPossible()` is called on an object with discardable content, then the cache lets go of it. No lock
-///   is held at any of these moments, nor while keys are hashed and compared: all of them may use the cache.
+///   `discardContentIfPossible()` is called on an object with discardable content, then the cache lets go of it. No
+///   lock is held at any of these moments, nor while keys are hashed and compared: all of them may use the cache.
 /// - Under memory pressure the cache gives up discardable content that nobody accesses first, then what has been used
 ///   least.
 /// - Every member may be used from any thread. A cache whose keys and objects are `Sendable` is `Sendable`.
@@ -47,7 +47,7 @@ import Synchronization
 open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     final let engine = ObjectEngine(ordering: .reuse, hooks: .discardableObjects, governor: .shared)
     private final let keyInPlace = KeyInPlace.shared
-    private let link = Mutex<DelegateLink?>(nil)
+    private let link = ForkSafeMutex<DelegateLink?>(nil)
 
     /// Makes an empty cache without limits.
     public override init() {}

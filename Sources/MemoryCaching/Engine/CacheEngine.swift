@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 public import Synchronization
 
 // The engine of every cache in the package.
@@ -41,8 +42,8 @@ public import Synchronization
 // Room (`Room`) has one owner at a time: nobody, an entry, or the stock of a shard. An insertion pays from the stock of
 // its shard, then from what nobody has, then by victims of its own shard, and all of that in one critical section
 // (`CacheEngine+Room`). What a shard cannot pay for is stored as a large value, one at a time, with room collected from
-// all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys are
-// spread evenly, so shards age alike; each sixteenth victim is looked for in all of them.
+// all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys
+// are spread evenly, so shards age alike; each sixteenth victim is looked for in all of them.
 //
 // GreedyDual-Size-Frequency: Cherkasova, HP Labs TR 98-69 (1998); GreedyDual: Young, SODA 1991; lazy promotion: Yang
 // et al., HotOS 2023; ghosts of a queue: Megiddo and Modha, "ARC", FAST 2003.
@@ -52,7 +53,8 @@ public import Synchronization
 // 1. The totals in `Room` never exceed the limits: room is drawn before an entry goes in, and where there is none a
 //    victim's room is taken over. When no call is under way they equal the entries and the stocks of the shards.
 // 2. No code of the user's runs under a lock: not `hash(into:)`, not an `==` that is not known to be harmless, no
-//    handler, no clock, no deinitialiser. What leaves is carried out in `EntryDepartures` and let go of after unlocking.
+//    handler, no clock, no deinitialiser. What leaves is carried out in `EntryDepartures` and let go of after
+//    unlocking.
 // 3. Keys are never hashed again: what was stored is found by what was stored, whatever became of the key.
 // 4. The lock of large insertions comes before any shard's. At most one shard's lock is waited for at a time; a second
 //    one is only tried. The ledger's lock is a leaf.
@@ -67,7 +69,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
 
     @usableFromInline typealias ShardPointer = UnsafeMutablePointer<Shard<Key, Value>>
 
-    /// Address of the first shard's lock, and in its low six bits the logarithm of their number; 0 before the first access.
+    /// Address of the first shard's lock, and in its low six bits the logarithm of their number; 0 before the first
+    /// access.
     @usableFromInline let directory = Atomic<UInt>(0)
     @usableFromInline let seed: UInt64
     @usableFromInline let limits: CacheLimits
@@ -90,7 +93,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let hasObserver = Atomic<Bool>(false)
     /// Whose turn it is among shards of equal price. Two threads may take the same turn; that does no harm.
     @usableFromInline let evictionTurn = Atomic<Int>(0)
-    let settings: Mutex<Settings>
+    let settings: ForkSafeMutex<Settings>
     /// Evicts as the governor asks; see ``evict(bytes:below:)``. The governor knows a cache by a protocol, and what is
     /// called by a protocol is compiled for any key and value: evicting so takes six times as long. So whoever makes an
     /// engine gives it an evictor, compiled for the key and the value that it has.
@@ -157,7 +160,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
         self.governor = governor
         self.evictor = evictor
-        settings = Mutex(Settings(name: name))
+        settings = ForkSafeMutex(Settings(name: name))
     }
 
     deinit { destroyShards() }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 public import CMemoryShims
+internal import ForkSafety
 public import Synchronization
 
 /// A lock of two words in raw memory: one says whether it is held, the other whether somebody sleeps.
@@ -14,9 +15,9 @@ public import Synchronization
 /// the lock is contended it spins shortly and then sleeps, so that a preempted holder is not spun against.
 ///
 /// Without a fence between the two words, who releases may miss a sleeper who is just lying down: its store is still on
-/// its way when the sleeper looks, and it looks for sleepers before the sleeper's store arrives. That takes a store that
-/// is under way for as long as a system call takes; and therefore nobody sleeps for longer than ``longestSleep`` at a
-/// time.
+/// its way when the sleeper looks, and it looks for sleepers before the sleeper's store arrives. That takes a store
+/// that is under way for as long as a system call takes; and therefore nobody sleeps for longer than ``longestSleep``
+/// at a time.
 ///
 /// - SeeAlso: Ulrich Drepper, "Futexes Are Tricky" (2011), mutex 2, whose third state is the second word here.
 @usableFromInline
@@ -29,6 +30,11 @@ package struct ShardLock {
     @inline(__always)
     var sleepers: UnsafeMutablePointer<Atomic<UInt32>> { word + 1 }
 
+    /// In which process the lock was made; see `ForkGeneration`.
+    private var generation: UnsafeMutablePointer<UInt32> {
+        UnsafeMutableRawPointer(word + 2).assumingMemoryBound(to: UInt32.self)
+    }
+
     /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
     /// modified as a whole while others try the lock. As many as the strictest alignment of what is guarded: the
     /// ledger's vectors of four doubles.
@@ -39,6 +45,10 @@ package struct ShardLock {
     /// How long a sleeper trusts to be woken: a millisecond, in nanoseconds. Long beside a wake-up, short beside what a
     /// person notices.
     static var longestSleep: Int { 1_000_000 }
+
+    /// How often a sleeper looks again in the child of a fork before it takes the holder for a thread that is not
+    /// there: some seconds, in which a critical section of microseconds ends also on a machine that has no time.
+    private static var mostNaps: Int { 2000 }
 
     /// The lock of the structure at `address`.
     @inlinable
@@ -52,6 +62,7 @@ package struct ShardLock {
     func initialize() {
         word.initialize(to: Atomic(0))
         sleepers.initialize(to: Atomic(0))
+        generation.initialize(to: cms_fork_generation())
     }
 
     @inlinable
@@ -91,7 +102,12 @@ package struct ShardLock {
             if word.pointee.load(ordering: .relaxed) == 0, tryLock() { return }
             cms_spin_hint()
         }
+        var naps = 0
         while true {
+            naps += 1
+            if naps > Self.mostNaps, generation.pointee != cms_fork_generation() {
+                ForkGeneration.stopForAbandonedLock()
+            }
             // Said before the lock is looked at, and left said when it is taken: others may sleep too.
             _ = sleepers.pointee.exchange(1, ordering: .sequentiallyConsistent)
             if tryLock() { return }

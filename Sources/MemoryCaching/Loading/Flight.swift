@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+internal import ForkSafety
 
 /// How a flight ended for one of its waiters.
 enum FlightOutcome<Value: Sendable>: Sendable {
@@ -33,7 +33,7 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Set once the result must stay out of the cache; the engine reads it under the lock that it stores under.
     let ticket: LoadTicket
 
-    private let state: Mutex<State>
+    private let state: ForkSafeMutex<State>
 
     private struct State {
         var machine: FlightMachine<Continuation>
@@ -48,7 +48,7 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.hash = hash
         self.run = run
         ticket = LoadTicket(replacing: deadline)
-        state = Mutex(State(machine: FlightMachine(isBackground: isBackground)))
+        state = ForkSafeMutex(State(machine: FlightMachine(isBackground: isBackground)))
     }
 
     /// How many callers have joined and still want the result.

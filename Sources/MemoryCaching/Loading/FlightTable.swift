@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 public import Synchronization
 
 /// The flights under way in one cache.
@@ -18,7 +19,7 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Flights under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
     @usableFromInline let count = Atomic<Int>(0)
 
-    private let buckets = Mutex<[Int: Bucket]>([:])
+    private let buckets = ForkSafeMutex<[Int: Bucket]>([:])
 
     private struct Bucket {
         var flights: [OneFlight] = []

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+internal import ForkSafety
 
 /// Where the current task stands: inside which load, if any.
 struct LoadContext: Sendable {
@@ -35,7 +35,7 @@ struct LoadContext: Sendable {
 /// An edge is taken to be a wait of the load itself. A child of the load that nobody awaits (a `Task` it leaves behind)
 /// is told of a circle where there is none; `Task.detached` leaves the load.
 enum WaitGraph {
-    private static let edges = Mutex<[Edge]>([])
+    private static let edges = ForkSafeMutex<[Edge]>([])
 
     private struct Edge {
         let waiting: LoadRun

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 import Synchronization
 
 /// One call of a user's load closure and the task that makes it, for one key or for many.
@@ -14,7 +15,7 @@ final class LoadRun: Sendable {
     /// Whether somebody inside the load asked for what it loads, in a place that could not throw.
     let foundRecursion = Atomic<Bool>(false)
 
-    private let state: Mutex<State>
+    private let state: ForkSafeMutex<State>
 
     private struct State {
         var task: Task<Void, Never>?
@@ -26,7 +27,7 @@ final class LoadRun: Sendable {
 
     /// A run whose task will start with `priority`.
     init(priority: TaskPriority) {
-        state = Mutex(State(priority: priority))
+        state = ForkSafeMutex(State(priority: priority))
     }
 
     /// One more flight depends on this run.

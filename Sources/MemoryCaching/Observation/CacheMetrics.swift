@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #if MetricsSupport
+internal import ForkSafety
 public import Metrics
-import Synchronization
 
 /// A cache's statistics as metrics of swift-metrics, every one with the dimension `cache`.
 ///
@@ -28,7 +28,7 @@ public final class CacheMetrics: Sendable {
     private let gauges: [(gauge: Gauge, value: @Sendable (CacheStatistics) -> Int)]
     private let loadDuration: Metrics.Timer
     /// What each counter has been brought up to.
-    private let recorded: Mutex<[Int]>
+    private let recorded: ForkSafeMutex<[Int]>
 
     /// Makes the metrics of one cache.
     ///
@@ -59,7 +59,7 @@ public final class CacheMetrics: Sendable {
                     { $0.removals(cause) }
                 )
             }
-        recorded = Mutex(Array(repeating: 0, count: counters.count))
+        recorded = ForkSafeMutex(Array(repeating: 0, count: counters.count))
         let held: [(String, @Sendable (CacheStatistics) -> Int)] = [
             ("cache_entries", { $0.count }),
             ("cache_cost", { $0.totalCost }),

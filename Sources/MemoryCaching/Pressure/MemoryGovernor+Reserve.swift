@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 internal import MemoryPressure
 internal import PurgeableMemory
 internal import Synchronization

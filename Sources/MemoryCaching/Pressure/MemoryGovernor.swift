@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 package import MemoryPressure
 package import PurgeableMemory
 internal import Synchronization
@@ -30,18 +31,22 @@ internal import Synchronization
 /// - The governor keeps caches weakly; an empty registry keeps no thread and no observation.
 @usableFromInline
 package final class MemoryGovernor: Sendable {
-    /// The one that watches this process's real memory; started by the first cache that holds something.
-    @usableFromInline package static let shared = MemoryGovernor(
-        monitor: .shared,
-        gauge: MemoryGauge(pinnedBytes: { PurgeablePool.shared.usage.pinnedByteCount }),
-        warmQueue: PurgeablePool.shared.warmQueue
-    )
+    /// The one that watches this process's real memory; started by the first cache that holds something. A child of
+    /// fork has its own, which knows nothing of the caches that the parent had: their locks may be held for ever.
+    @usableFromInline package static var shared: MemoryGovernor { perProcess.value }
+    private static let perProcess = PerProcess {
+        MemoryGovernor(
+            monitor: .shared,
+            gauge: MemoryGauge(pinnedBytes: { PurgeablePool.shared.usage.pinnedByteCount }),
+            warmQueue: PurgeablePool.shared.warmQueue
+        )
+    }
 
     /// The governor that reacts to `monitor` and watches this process's memory: one for each monitor, for as long as a
     /// cache keeps it.
     package static func listening(to monitor: MemoryPressureMonitor) -> MemoryGovernor {
         if monitor === MemoryPressureMonitor.shared { return shared }
-        return others.withLock { $0.existing(for: monitor) } ?? MemoryGovernor(monitor: monitor).adopted()
+        return others.withLock { $0[ObjectIdentifier(monitor)]?.governor } ?? MemoryGovernor(monitor: monitor).adopted()
     }
 
     /// Has caches that listen to this governor's monitor find it, unless they find another already; returns the one
@@ -49,8 +54,8 @@ package final class MemoryGovernor: Sendable {
     @discardableResult
     package func adopted() -> MemoryGovernor {
         Self.others.withLock { others in
-            if let governor = others.existing(for: monitor) { return governor }
-            others.governors[ObjectIdentifier(monitor)] = Weak(self)
+            if let governor = others[ObjectIdentifier(monitor)]?.governor { return governor }
+            others[ObjectIdentifier(monitor)] = Weak(self)
             return self
         }
     }
@@ -65,19 +70,22 @@ package final class MemoryGovernor: Sendable {
     }
 
     /// Governors by monitor. Each keeps its monitor, so that no other one takes its place in memory.
-    private struct Others {
-        var governors: [ObjectIdentifier: Weak] = [:]
-        func existing(for monitor: MemoryPressureMonitor) -> MemoryGovernor? {
-            governors[ObjectIdentifier(monitor)]?.governor
-        }
+    private final class Others: Sendable {
+        let governors = ForkSafeMutex<[ObjectIdentifier: Weak]>([:])
     }
-    private static let others = Mutex(Others())
+    private static let othersPerProcess = PerProcess { Others() }
+    private static var others: ForkSafeMutex<[ObjectIdentifier: Weak]> {
+        _read { yield othersPerProcess.value.governors }
+    }
+
+    /// The governors of the process: the shared one, and those of other monitors that some cache keeps.
+    static var all: [MemoryGovernor] { [shared] + others.withLock { $0.values.compactMap(\.governor) } }
 
     deinit {
         Self.others.withLock { others in
             // By identity: a reference to another governor, taken here, could be its last.
             let key = ObjectIdentifier(monitor)
-            if others.governors[key]?.identity == ObjectIdentifier(self) { others.governors[key] = nil }
+            if others[key]?.identity == ObjectIdentifier(self) { others[key] = nil }
         }
     }
 
@@ -148,7 +156,7 @@ package final class MemoryGovernor: Sendable {
     let residentBytes: @Sendable () -> Int?
     /// Purgeable values that could be sealed.
     let warmQueue: WarmQueue?
-    let state = Mutex(State())
+    let state = ForkSafeMutex(State())
     /// Trims done so far; those who wait at the brink wait for it.
     let trims = CompletionCounter()
     let isTrimWanted = Atomic(false)

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 public import MemoryPressure
-internal import Synchronization
 
 /// What the caches of the process did about a level of memory pressure: one for each time that they let something go.
 ///
@@ -28,7 +28,7 @@ public struct MemoryPressureReaction: Sendable, Hashable, CustomStringConvertibl
         return "memory pressure \(level): asked for \(bytesAsked) bytes, freed \(bytesFreed) in \(milliseconds) ms"
     }
 
-    private static let handler = Mutex<(@Sendable (MemoryPressureReaction) -> Void)?>(nil)
+    private static let handler = ForkSafeMutex<(@Sendable (MemoryPressureReaction) -> Void)?>(nil)
 
     /// Has every reaction of the process told to `handler`, on the thread that reacted, with no lock held; nil for
     /// nobody. There is one handler; a second call replaces it.

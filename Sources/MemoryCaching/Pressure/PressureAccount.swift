@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 package import Synchronization
 
 /// A cache's membership with the governor.
@@ -14,6 +15,7 @@ package import Synchronization
 package final class PressureAccount: Sendable {
     package let governor: MemoryGovernor
     package let figures = PressureFigures()
+    private let generation = ForkGeneration.current
 
     /// What an entry without a cost is taken to hold, in bytes: pessimistic at first, then measured.
     @usableFromInline package var bytesPerEntry: Int { figures.bytesPerEntry.load(ordering: .relaxed) }
@@ -26,6 +28,8 @@ package final class PressureAccount: Sendable {
     package convenience init() { self.init(governor: .shared) }
 
     deinit {
+        // A child of fork has no part in its parent's governor.
+        if generation != ForkGeneration.current { return }
         if figures.isRegistered.load(ordering: .relaxed) { governor.forget(figures) }
     }
 

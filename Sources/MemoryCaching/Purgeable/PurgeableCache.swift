@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 internal import PurgeableMemory
-internal import Synchronization
 
 /// A cache of byte strings in memory that the kernel takes back by itself when it runs short.
 ///
@@ -24,8 +24,8 @@ internal import Synchronization
 /// images, responses, decompressed blocks. Values of any size do; of small ones many share a page and go together.
 /// **Do not use it** for objects (``MemoryCache`` does those) or for what cannot be made again.
 ///
-/// An item takes its bytes, a tag of 8 bytes for each page that it reaches into, rounding to 8 bytes, and about 22 bytes
-/// of index, in which an integer key of up to 64 bits is included. Any other key takes its own size beside that.
+/// An item takes its bytes, a tag of 8 bytes for each page that it reaches into, rounding to 8 bytes, and about 22
+/// bytes of index, in which an integer key of up to 64 bits is included. Any other key takes its own size beside that.
 ///
 /// Limits bound the values and hold after every call. Resident memory can be half as much again, because bytes of
 /// replaced and removed values stay in their segments until these are cleaned; the kernel can take them too.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 internal import PurgeableMemory
 internal import Synchronization
 
@@ -61,7 +62,7 @@ final class PurgeableStore: @unchecked Sendable {
     let largeOrdinary = Atomic<Int>(0)
     let largeSerial = Atomic<UInt64>(0)
 
-    let nameValue: Mutex<String>
+    let nameValue: ForkSafeMutex<String>
     let counters = PurgeableCounters()
     let remembersGhosts = Atomic<Bool>(false)
     let evictionShard = Atomic<Int>(0)
@@ -93,7 +94,7 @@ final class PurgeableStore: @unchecked Sendable {
             PurgeableShard.lock(shards + i).initialize()
         }
         room = PurgeableRoom(countLimit: countLimit, totalCostLimit: totalCostLimit)
-        nameValue = Mutex(name)
+        nameValue = ForkSafeMutex(name)
     }
 
     deinit {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+internal import ForkSafety
 
 /// The budget read again and again: open files, and no more of them than it takes.
 ///
@@ -57,7 +57,7 @@ package final class MemoryGauge: Sendable {
 
     private let files: SystemFiles
     private let pinnedBytes: @Sendable () -> Int
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
 
     /// A gauge of `files`; opens nothing before the first reading.
     ///

@@ -6,8 +6,8 @@
 
 #if os(Linux)
 internal import CMemoryShims
-internal import Synchronization
 #if canImport(Glibc)
+internal import ForkSafety
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
@@ -75,7 +75,7 @@ final class MemoryEventsFile: PressureSource {
     let hold: UInt64 = 1_000_000_000
     private let path: String
     private let files: SystemFiles
-    private let counts: Mutex<[String: Int]>
+    private let counts: ForkSafeMutex<[String: Int]>
 
     init?(_ directory: String, _ files: SystemFiles) {
         path = directory + "/memory.events"
@@ -85,7 +85,7 @@ final class MemoryEventsFile: PressureSource {
         guard descriptor >= 0 else { return nil }
         polled = PolledDescriptor(descriptor: descriptor, events: cms_POLLIN)
         // Watched first and read after: what happens in between is seen at the next event, at the latest.
-        counts = Mutex(Self.counts(in: files.text(path)))
+        counts = ForkSafeMutex(Self.counts(in: files.text(path)))
     }
 
     deinit { close(polled.descriptor) }

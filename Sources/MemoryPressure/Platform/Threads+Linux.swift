@@ -6,6 +6,7 @@
 
 #if os(Linux)
 internal import CMemoryShims
+internal import Synchronization
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -66,9 +67,6 @@ extension Platform {
         return (live, unused)
     }
 
-    /// Calls `body` in the child after every fork. It may do no more than touch an atomic.
-    static func onForkInChild(_ body: @convention(c) () -> Void) { pthread_atfork(nil, nil, body) }
-
     /// Waits for news on `descriptors` until `deadline` (monotonic nanoseconds; nil for ever); returns those with
     /// news. An interrupted wait returns none: the caller looks and waits again.
     static func poll(_ descriptors: [PolledDescriptor], until deadline: UInt64?) -> [PolledDescriptor] {
@@ -103,51 +101,30 @@ private final class ThreadWork: Sendable {
     }
 }
 
-/// Counts something that others wait for.
-package final class CompletionCounter: @unchecked Sendable {
-    // Sendable because `value` is touched under the POSIX mutex alone; both live at one address until deinit.
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value = 0
+/// Counts something that others wait for. No lock, which a thread of a parent could hold in a child of fork.
+package final class CompletionCounter: Sendable {
+    private let value = Atomic<UInt32>(0)
 
-    package init() {
-        pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
+    package init() {}
 
     /// How often ``advance()`` was called.
-    package var count: Int {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return value
-    }
+    package var count: Int { Int(value.load(ordering: .acquiring)) }
 
     /// Counts one more and wakes all who wait.
     package func advance() {
-        pthread_mutex_lock(mutex)
-        value += 1
-        pthread_cond_broadcast(condition)
-        pthread_mutex_unlock(mutex)
+        value.add(1, ordering: .acquiringAndReleasing)
+        withUnsafePointer(to: value) { cms_futex_wake_all($0) }
     }
 
     /// Waits until the count is above `seen`, or `nanoseconds` are over.
     package func wait(past seen: Int, nanoseconds: UInt64) {
-        let end = Platform.monotonicNanoseconds() + nanoseconds
-        var deadline = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        while value <= seen, pthread_cond_timedwait(condition, mutex, &deadline) == 0 {}
+        let begin = Platform.monotonicNanoseconds()
+        while true {
+            let now = value.load(ordering: .acquiring)
+            let gone = Platform.monotonicNanoseconds() &- begin
+            guard now <= seen, gone < nanoseconds else { return }
+            withUnsafePointer(to: value) { cms_futex_wait($0, now, Int(min(nanoseconds - gone, 999_999_999))) }
+        }
     }
 }
 

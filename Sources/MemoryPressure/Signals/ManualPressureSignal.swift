@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+internal import ForkSafety
 
 /// A signal that says what it is told: for tests and demonstrations.
 ///
@@ -20,10 +20,10 @@ public final class ManualPressureSignal: MemoryPressureSignal {
         var nextToken = 0
     }
 
-    private let state: Mutex<State>
+    private let state: ForkSafeMutex<State>
 
     /// A signal that begins at `level`.
-    public init(level: MemoryPressureLevel = .normal) { state = Mutex(State(level: level)) }
+    public init(level: MemoryPressureLevel = .normal) { state = ForkSafeMutex(State(level: level)) }
 
     /// The level sent last.
     public var level: MemoryPressureLevel { state.withLock { $0.level } }

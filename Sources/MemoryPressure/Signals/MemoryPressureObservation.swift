@@ -4,14 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
+internal import ForkSafety
 
 /// An interest in a ``MemoryPressureSignal``; ends when cancelled or no longer kept.
 public final class MemoryPressureObservation: Sendable {
-    private let end: Mutex<(@Sendable () -> Void)?>
+    private let end: ForkSafeMutex<(@Sendable () -> Void)?>
 
     /// An observation that ends with `end`, called once.
-    public init(onEnd end: @escaping @Sendable () -> Void) { self.end = Mutex(end) }
+    public init(onEnd end: @escaping @Sendable () -> Void) { self.end = ForkSafeMutex(end) }
 
     deinit { cancel() }
 

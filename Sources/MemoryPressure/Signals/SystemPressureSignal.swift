@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+internal import ForkSafety
 
 /// The pressure of this process's real memory, by whatever the system offers.
 ///
@@ -31,7 +31,7 @@ public final class SystemPressureSignal: MemoryPressureSignal {
 
     private let files: SystemFiles
     private let gauge: MemoryGauge
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
 
     /// The real system's.
     public convenience init() { self.init(files: .system) }

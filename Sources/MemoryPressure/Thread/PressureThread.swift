@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+internal import ForkSafety
 
 /// What has work for the one thread: descriptors to wait on, deadlines to keep.
 package protocol PressureThreadClient: AnyObject, Sendable {
@@ -51,7 +51,7 @@ package final class PressureThread: Sendable {
         var incarnation = 0
     }
 
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
 
     /// The process's own.
     package static var shared: PressureThread { perProcess.value }

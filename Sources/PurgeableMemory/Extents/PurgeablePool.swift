@@ -3,13 +3,15 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+internal import ForkSafety
 internal import Synchronization
 
 /// Where purgeable values live: arenas, the warm queue and the books. The process has one; tests make their own over
 /// faulty system calls.
 package final class PurgeablePool: Sendable {
-    /// The process's pool.
-    package static let shared = PurgeablePool()
+    /// The process's pool. A child of fork has its own: its parent's pages are wiped there.
+    package static var shared: PurgeablePool { perProcess.value }
+    private static let perProcess = PerProcess { PurgeablePool() }
 
     /// The system calls in use.
     package let system: PageSystem

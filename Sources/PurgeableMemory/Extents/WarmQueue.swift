@@ -3,6 +3,7 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+internal import ForkSafety
 internal import Synchronization
 
 /// Extents that were accessed lately and are kept as they are for a while, because making pages volatile and pinning
@@ -23,7 +24,7 @@ package final class WarmQueue: Sendable {
         var byteCount = 0
     }
 
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
     private let limit = Atomic<Int>(WarmQueue.largestLimit)
 
     /// 8 MiB: sealing that much takes 0.1 ms, so a drain on pressure is quick.

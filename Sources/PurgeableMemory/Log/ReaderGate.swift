@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 internal import Synchronization
 
 /// Counts the readers that may still be looking into the log, so that nobody refills pages under them.
@@ -27,6 +28,7 @@ package final class ReaderGate: Sendable {
 
     package static let stripeCount = 16
     private let phase = Atomic<Int>(0)
+    private let generation = ForkGeneration.current
     // Never reassigned, freed in deinit; the counts inside are atomics.
     nonisolated(unsafe) private let stripes: UnsafeMutablePointer<Stripe>
 
@@ -40,6 +42,9 @@ package final class ReaderGate: Sendable {
         stripes.deallocate()
     }
 
+    /// Whether this process is a child that was forked after the gate was made.
+    package var isInherited: Bool { generation != ForkGeneration.current }
+
     /// A reader's pass: hand it back with ``leave(_:)``.
     package struct Pass: ~Copyable, Sendable {
         let stripe: Int
@@ -49,6 +54,8 @@ package final class ReaderGate: Sendable {
     /// Enters; locations looked up from now on stay readable until ``leave(_:)``.
     @inline(__always)
     package func enter(_ stripe: Int) -> Pass {
+        // Readers of the parent would stay inside for ever, and what they read is wiped.
+        if isInherited { ForkGeneration.stopForInheritance(of: "a PurgeableCache") }
         let stripe = stripe & (Self.stripeCount - 1)
         let parity = phase.load(ordering: .relaxed) & 1
         // Sequentially consistent: the count must be seen before any later look at a segment's generation.

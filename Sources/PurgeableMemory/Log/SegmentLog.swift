@@ -4,16 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
 internal import Synchronization
 
 /// Values one behind the other in 1 MiB segments of pages that the kernel may take back: the heart of the log.
 ///
-/// Writing appends to an *active* segment, which is ordinary memory, without a lock. A full segment is *sealed* as a whole: one
-/// `MADV_FREE` makes it volatile (about 13 µs a MiB, where sealing each item would cost 0.6 µs and a page). From then on
-/// the kernel takes pages in the order of sealing, sparing those that were read since, and tells nobody. Readers copy
-/// first and check afterwards: each item carries, in each page it reaches into, a tag of the segment's generation and
-/// the hash of its key. In one word it shows that the page is still there, that the segment has not been refilled, and
-/// that the item is the one looked for.
+/// Writing appends to an *active* segment, which is ordinary memory, without a lock. A full segment is *sealed* as a
+/// whole: one `MADV_FREE` makes it volatile (about 13 µs a MiB, where sealing each item would cost 0.6 µs and a page).
+/// From then on the kernel takes pages in the order of sealing, sparing those that were read since, and tells nobody.
+/// Readers copy first and check afterwards: each item carries, in each page it reaches into, a tag of the segment's
+/// generation and the hash of its key. In one word it shows that the page is still there, that the segment has not been
+/// refilled, and that the item is the one looked for.
 ///
 /// The log knows no keys and no policy: who owns the index decides what to append, what is no longer wanted
 /// (``forget(_:)``), which segments to empty (``retire(_:)``) and when.
@@ -60,7 +61,7 @@ package final class SegmentLog: @unchecked Sendable {
     let arena: PageArena
     private let usage: UsageCounters?
     let table = SegmentTable()
-    let state = Mutex(State())
+    let state = ForkSafeMutex(State())
     /// The segment that each stream fills, or -1; stored under the lock.
     private let active: InlineArray<2, Atomic<Int>> = InlineArray { _ in Atomic(-1) }
     package let gate = ReaderGate()
@@ -79,6 +80,7 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     deinit {
+        if gate.isInherited { return }
         let arena = arena
         let table = table
         book(volatile: -volatileBytes, ordinary: -ordinaryBytes)

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+internal import ForkSafety
 
 /// Page runs out of a few large mappings: the heart of the page layer.
 ///
@@ -46,7 +46,9 @@ package final class PageArena: Sendable {
         var nextRegionByteCount: Int
     }
 
-    private let state: Mutex<State>
+    private let state: ForkSafeMutex<State>
+    /// The process that the pages belong to.
+    private let generation = ForkGeneration.current
 
     /// 64 MiB: with it a tebibyte of values is 16,384 mappings, a quarter of the kernel's default limit.
     private static let largestRegion = 64 << 20
@@ -60,7 +62,7 @@ package final class PageArena: Sendable {
         self.pages = pages
         self.wipesOnFork = wipesOnFork
         self.system = system
-        state = Mutex(State(nextRegionByteCount: Self.smallestRegion))
+        state = ForkSafeMutex(State(nextRegionByteCount: Self.smallestRegion))
     }
 
     deinit {
@@ -85,6 +87,8 @@ package final class PageArena: Sendable {
 
     /// Takes a run back: its content is discarded, its memory returned.
     package func deallocate(_ run: PageRun) {
+        // In a child of fork they are wiped, and whoever kept the books of them at the fork may have got no further.
+        guard !wipesOnFork || generation == ForkGeneration.current else { return }
         guard run.firstUnit != PageRun.alone else {
             return PageRegion(base: run.base, byteCount: run.byteCount).unmap(system)
         }

@@ -3,7 +3,7 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-internal import Synchronization
+internal import ForkSafety
 
 /// Growable bytes with an access counter, the storage behind `NSPurgeableData`.
 ///
@@ -20,12 +20,12 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
         var accessCount = 1
     }
 
-    private let state: Mutex<State>
+    private let state: ForkSafeMutex<State>
 
     /// `byteCount` zeros, with room for `capacity` bytes before anything moves. Traps without memory.
     package init(byteCount: Int, capacity: Int = 0, pool: PurgeablePool = .shared) {
         let extent = Self.extent(capacity: max(byteCount, capacity), pool: pool)
-        state = Mutex(State(extent: extent, byteCount: byteCount))
+        state = ForkSafeMutex(State(extent: extent, byteCount: byteCount))
     }
 
     deinit { state.withLock { $0.extent.abandon() } }

@@ -15,6 +15,17 @@ enum Overhead {
             report("insertion", bytes, measureInsertions(bytes))
         }
         report("hit", 0, measureHits())
+        reportAnnouncements()
+    }
+
+    /// What `withFree` costs where the memory is free.
+    private static func reportAnnouncements() {
+        let cache = MemoryCache<Int, [UInt8]>()
+        cache[0] = []
+        let times = (0..<1001).map { _ in ContinuousClock().measure { MemoryReserve.withFree(bytes: 1 << 20) { _ in } }
+        }
+        print("{\"announcement\": 0, \"microseconds\": \(times.sorted()[500] / .microseconds(1))}")
+        withExtendedLifetime(cache) {}
     }
 
     private static let count = 100_000

@@ -268,6 +268,22 @@ import _CacheTestSupport
         while !other.isFinished { Thread.sleep(forTimeInterval: 0.001) }
     }
 
+    /// Caches with a monitor of their own have a governor of their own.
+    @Test func cachesOfEveryMonitorMakeRoom() throws {
+        let (process, governor, cache) = try make()
+        #expect(governor.adopted() === governor)
+        try insert(300, into: cache, of: process)
+        let bytes = 100 << 20
+        #expect(process.free < bytes)
+        try MemoryReserve.withFree(bytes: bytes) { _ in
+            #expect(process.free >= bytes)
+            try insert(200, into: cache, of: process)
+            #expect(process.free >= bytes)
+        }
+        try insert(200, into: cache, of: process)
+        #expect(process.free < bytes)
+    }
+
     @Test func whatCannotBeFreedIsNotPromised() throws {
         let (process, governor, cache) = try make()
         process.others.store(200 << 20, ordering: .relaxed)

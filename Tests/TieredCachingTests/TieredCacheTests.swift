@@ -22,14 +22,22 @@ struct TieredCacheTests {
         name: String = "cache",
         _ change: (inout TieredCacheOptions) -> Void = { _ in }
     ) async -> Cache {
+        let cache = makeUnjoinedCache(tier, name: name, change)
+        if tier.isUp { await yieldUntil { cache.isCoherent } }
+        return cache
+    }
+
+    func makeUnjoinedCache(
+        _ tier: InProcessTier,
+        name: String = "cache",
+        _ change: (inout TieredCacheOptions) -> Void
+    ) -> Cache {
         var options = TieredCacheOptions(clock: clock)
         // Wide, so that a busy machine does not take part in the tests.
         options.softTimeout = .seconds(60)
         options.changeTimeout = .seconds(60)
         change(&options)
-        let cache = Cache(name: name, remote: tier, codec: .string, options: options)
-        if tier.isUp { await yieldUntil { cache.isCoherent } }
-        return cache
+        return Cache(name: name, remote: tier, codec: .string, options: options)
     }
 
     /// Both the clock of the near caches and the server's.
@@ -217,6 +225,51 @@ struct TieredCacheTests {
         await yieldUntil { here.isCoherent }
         #expect(here.nearValue(forKey: 1) == nil)
         #expect(try await neighbour.value(forKey: 1) { "loaded again" } == "loaded again")
+    }
+
+    @Test("Entries of an ended generation leave, some with each tick")
+    func endedGenerations() async throws {
+        let tier = server.makeTier()
+        let cache = await makeCache(tier)
+        // More than one shard holds.
+        for key in 0..<10_000 { _ = try await cache.value(forKey: key) { "old" } }
+        tier.disconnect()
+        tier.connect()
+        await yieldUntil { cache.isCoherent }
+        for key in 9_990..<10_010 { _ = try await cache.value(forKey: key) { "new" } }
+        tier.report(.tick)
+        #expect(cache.statistics.near.count > 20)
+        for _ in 0..<1_000 { tier.report(.tick) }
+        #expect(cache.statistics.near.count == 20)
+        for key in 9_990..<10_010 { #expect(cache.nearValue(forKey: key) != nil) }
+    }
+
+    @Test("Where the epoch cannot be had, lookups ask the origin and wait for nothing")
+    func withoutEpoch() async throws {
+        let tier = server.makeTier()
+        tier.fail(with: .full)
+        // Longer than a test may take.
+        let cache = makeUnjoinedCache(tier) { $0.softTimeout = .seconds(3600) }
+        let value = try await failingWhenStuck("a lookup without an epoch") {
+            try await cache.value(forKey: 1) { "origin" }
+        }
+        #expect(value == "origin")
+        #expect(!cache.isCoherent)
+        tier.fail(with: nil)
+        await yieldUntil { cache.isCoherent }
+        #expect(try await cache.value(forKey: 1) { "stored" } == "stored")
+        #expect(cache.nearValue(forKey: 1) == "stored")
+    }
+
+    @Test("A process that was stopped notices with its first miss, before its tier tells the time")
+    func stoppedProcess() async throws {
+        let tier = server.makeTier()
+        tier.setAliveFor(.milliseconds(700))
+        let cache = await makeCache(tier)
+        _ = try await cache.value(forKey: 1) { "one" }
+        clock.advance(by: .seconds(2))
+        _ = try await cache.value(forKey: 2) { "two" }
+        #expect(cache.nearValue(forKey: 1) == nil)
     }
 
     @Test("A report of an unchanged epoch interrupts, and forgets nothing")

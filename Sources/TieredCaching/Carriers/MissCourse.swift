@@ -222,10 +222,10 @@ extension MissCourse {
     /// What the flight asks under: waits for a connection that is being made, as long as a request may take.
     private func findFooting(_ progress: inout Progress) async -> Bool {
         while true {
-            let (footing, link) = core.withMachine { ($0.begin(flight, forKey: name), $0.link) }
+            let (footing, isExpected) = core.withMachine { ($0.begin(flight, forKey: name), $0.expectsFooting) }
             progress.footing = footing
             if footing != nil { return true }
-            guard link != .down, progress.patience > 0, !Task.isCancelled else { return false }
+            guard isExpected, progress.patience > 0, !Task.isCancelled else { return false }
             let began = core.now
             await flight.wake.wait(atMost: .milliseconds(progress.patience))
             progress.patience -= max(1, core.now - began)

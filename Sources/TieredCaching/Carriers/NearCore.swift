@@ -37,6 +37,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     let breaker = Mutex(CircuitBreaker())
     private let clock: LifetimeClock
     private let machine = Mutex(Machine())
+    /// How far the removal of entries of ended generations has come; nil when it is done.
+    private let sweep = Mutex<EngineSweep?>(nil)
 
     init(
         near: MemoryCache<Key, NearEntry<Value>>,
@@ -55,8 +57,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     var now: Int64 { clock.nanoseconds() / 1_000_000 }
 
     /// Asks the machine, or tells it, and publishes the word that follows.
+    ///
+    /// Time passes for the machine each time: a process that was stopped notices with its first miss, which may come
+    /// before the tier's thread runs again.
     func withMachine<R>(_ body: (inout Machine) -> R) -> R {
-        machine.withLock { machine in
+        // Read before the lock: the clock may be the user's.
+        let now = now
+        return machine.withLock { machine in
+            machine.tick(now: now)
             let result = body(&machine)
             word.store(machine.word, ordering: .releasing)
             return result
@@ -83,13 +91,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     func receive(_ event: RemoteTierEvent) {
         let now = now
         switch event {
-        case .tick: withMachine { $0.tick(now: now) }
+        case .tick:
+            withMachine { _ in }
+            removeSomeOfEndedGenerations()
         case .alive(let duration): withMachine { $0.alive(now: now, for: duration.milliseconds) }
         case .connected(let duration):
             breaker.withLock { $0.succeeded() }
             tell(revoking { $0.connected(now: now, aliveFor: duration.milliseconds) })
-            counters.generations.count()
-            join()
+            beginGeneration()
         case .flushed: flush()
         case .invalidated(let keys):
             for key in keys { invalidate(key) }
@@ -112,9 +121,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Everything has changed.
     func flush() {
         let concerned = revoking { $0.flushed() }
-        counters.generations.count()
         for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
         tell(concerned)
+        beginGeneration()
+    }
+
+    private func beginGeneration() {
+        counters.generations.count()
+        sweep.withLock { $0 = EngineSweep() }
         join()
     }
 
@@ -134,9 +148,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         Task { [weak self] in
             var pause = Duration.milliseconds(10)
             while let self, self.withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
-                if let epoch = await self.readEpoch() {
-                    self.tell(self.revoking { $0.joined(attempt, epoch: epoch) })
-                    return
+                switch await self.readEpoch() {
+                case .known(let epoch): return self.tell(self.revoking { $0.joined(attempt, epoch: epoch) })
+                case .beingWritten: break
+                case .unknown: self.tell(self.withMachine { $0.joinFailed(attempt) })
                 }
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, .milliseconds(500))
@@ -144,16 +159,24 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         }
     }
 
-    private func readEpoch() async -> String? {
+    private enum EpochAnswer {
+        case known(String)
+        /// Another process has the lease, and will be done in a moment.
+        case beingWritten
+        /// The remote tier fails, or has no memory left.
+        case unknown
+    }
+
+    private func readEpoch() async -> EpochAnswer {
         let (key, limit) = (keyspace.epochKey, options.changeTimeout)
         var unusable: [UInt8]?
         if let found = try? await tier.read(key, within: limit) {
-            if let epoch = Keyspace.epoch(in: found.bytes) { return epoch }
+            if let epoch = Keyspace.epoch(in: found.bytes) { return .known(epoch) }
             unusable = found.bytes
         }
         let terms = LeaseTerms(token: LeaseToken(), duration: limit, unusable: unusable)
         switch try? await tier.acquire(key, terms, within: limit) {
-        case .found(let found): return Keyspace.epoch(in: found.bytes)
+        case .found(let found): return Keyspace.epoch(in: found.bytes).map(EpochAnswer.known) ?? .beingWritten
         case .granted:
             let epoch = Keyspace.newEpoch()
             let isStored = try? await tier.fill(
@@ -163,8 +186,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
                 lease: terms.token,
                 within: limit
             )
-            return isStored == true ? Keyspace.epoch(in: epoch) : nil
-        case .held, .full, nil: return nil
+            switch (isStored, Keyspace.epoch(in: epoch)) {
+            case (true, let epoch?): return .known(epoch)
+            // Another program has changed the key: the next round reads it.
+            case (false, _): return .beingWritten
+            default: return .unknown
+            }
+        case .held: return .beingWritten
+        case .full, nil: return .unknown
         }
     }
 
@@ -191,6 +220,21 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             ticket: flight.ticket
         )
     }
+
+    /// Removes a few of the entries that ended generations have left. Nothing reports them, and nothing serves them.
+    private func removeSomeOfEndedGenerations() {
+        guard var place = sweep.withLock({ $0.take() }) else { return }
+        let generation = withMachine { $0.generation }
+        var isDone = false
+        for _ in 0..<Self.bites where !isDone {
+            isDone = near.engine.removeSome(from: &place) { $0.stamp.generation != generation }
+        }
+        // A generation that has begun meanwhile begins anew.
+        if !isDone { sweep.withLock { sweep in sweep = sweep ?? place } }
+    }
+
+    /// Pieces of a sweep for each tick.
+    private static var bites: Int { 8 }
 
     /// A near value that is a fallback: within its lifetime and what it is kept beyond that, and of the last generation.
     /// One of an older generation may have been removed without a report.

@@ -62,6 +62,8 @@ package struct NearMachine<Flight: Equatable> {
     package private(set) var lostAt: Int64 = 0
     /// Which attempt to join is under way: the answer to an older one says nothing.
     package private(set) var joinAttempt = 0
+    /// Whether the present attempt to join has met a failure, and goes on trying.
+    private var isJoinFailing = false
 
     /// The part of every key that changes when the keyspace is cleared; nil while it is not known. While the machine
     /// joins again because the epoch's key was reported, it is the last one known.
@@ -109,8 +111,15 @@ package struct NearMachine<Flight: Equatable> {
     /// be served until it was read again.
     package mutating func epochReported() {
         guard link == .joining || link == .current else { return }
-        link = .joining
-        joinAttempt += 1
+        beginJoining()
+    }
+
+    /// The epoch could neither be read nor written in the attempt number `attempt`, which goes on. Flights need not wait
+    /// for it: a server that has no memory left may fail for hours.
+    package mutating func joinFailed(_ attempt: Int) -> Concerned {
+        guard link == .joining, attempt == joinAttempt, !isJoinFailing else { return Concerned() }
+        isJoinFailing = true
+        return Concerned(woken: wakeAll())
     }
 
     /// The epoch was read in the attempt to join number `attempt`. Nil if another attempt has begun since.
@@ -156,10 +165,15 @@ package struct NearMachine<Flight: Equatable> {
     private mutating func startGeneration() -> Concerned {
         // The last number is that of the word that serves nothing.
         generation = generation + 2 == 1 << (64 - NearStamp.momentBits) ? 1 : generation + 1
-        link = .joining
-        joinAttempt += 1
+        beginJoining()
         epoch = nil
         return revokeBegun()
+    }
+
+    private mutating func beginJoining() {
+        link = .joining
+        joinAttempt += 1
+        isJoinFailing = false
     }
 
     private mutating func revokeBegun() -> Concerned {
@@ -217,6 +231,15 @@ package struct NearMachine<Flight: Equatable> {
     package var footing: Footing? {
         guard link == .current, let epoch else { return nil }
         return Footing(generation: generation, epoch: epoch)
+    }
+
+    /// Whether there may be a footing in a moment, so that a flight had better wait for it.
+    package var expectsFooting: Bool {
+        switch link {
+        case .starting, .current: true
+        case .joining: !isJoinFailing
+        case .down: false
+        }
     }
 
     /// The key has changed, or is about to.

@@ -45,7 +45,11 @@ enum LeaseScripts {
 
         """
 
-    /// Token, milliseconds of the lease, milliseconds below which a value is stale, bytes that are no value or `''`.
+    /// Token, milliseconds of the lease, milliseconds below which a value is stale, `1` and bytes that are no value (or
+    /// `0`), the most bytes that a value may have.
+    ///
+    /// A lease that ends later than one that began now would is none: the server's clock was set back, or the marker is
+    /// not ours. Nobody would end it, and all would wait.
     static let acquire =
         preamble + """
             local stale, staleEnds = '', 0
@@ -53,8 +57,11 @@ enum LeaseScripts {
                 local ends = tonumber(string.sub(stored, 41, 56))
                 staleEnds = tonumber(string.sub(stored, 57, 72))
                 if staleEnds > now then stale = string.sub(stored, 73) else staleEnds = 0 end
-                if ends > now then return {'held', ends - now, staleEnds > 0 and stale} end
-            elseif stored and not (ARGV[4] == '1' and stored == ARGV[5]) then
+                if #stale > tonumber(ARGV[6]) then stale, staleEnds = '', 0 end
+                if ends > now and ends <= now + ARGV[2] then
+                    return {'held', ends - now, staleEnds > 0 and stale}
+                end
+            elseif stored and #stored <= tonumber(ARGV[6]) and not (ARGV[4] == '1' and stored == ARGV[5]) then
                 local left = redis.call('PTTL', key)
                 if left < 0 or left > tonumber(ARGV[3]) then return {'found', stored, left} end
                 stale, staleEnds = stored, now + left

@@ -36,9 +36,10 @@ extension ValkeyTier {
             closed: { [weak self] reason in self?.didClose(number, .unreachable(reason ?? "the connection was closed"))
             },
             completion: { [weak self] result in
-                switch result {
-                case .success(let connection): self?.greet(connection, number)
-                case .failure(let issue): self?.didClose(number, issue)
+                switch (result, self) {
+                case (.success(let connection), let self?): self.greet(connection, number)
+                case (.success(let connection), nil): connection.close()
+                case (.failure(let issue), _): self?.didClose(number, issue)
                 }
             }
         )

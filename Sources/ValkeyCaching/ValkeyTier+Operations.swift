@@ -9,16 +9,25 @@ import Synchronization
 public import TieredCaching
 
 extension ValkeyTier {
-    /// The value of `key`; nil if there is none, if a lease stands there, or if it is no string.
+    /// The value of `key`; nil if there is none, if a lease stands there, or if it is no string that a reply may hold.
     public nonisolated(nonsending) func read(_ key: String, within limit: Duration) async throws -> RemoteValue? {
-        let replies = try await send([["GET".bytes, key.bytes], ["PTTL".bytes, key.bytes]], limit)
+        // Not `GET`: the reply to it may be larger than the connection accepts, which is shared by all.
+        let most = configuration.largestValue
+        var replies = try await send(
+            [["GETRANGE", key, "0", "\(most)"].map(\.bytes), ["PTTL".bytes, key.bytes]],
+            limit
+        )
+        // No value and an empty one look alike, and the key may have come between the two commands.
+        if case .bytes([]) = replies[0], replies[1] != .integer(-2) {
+            replies = try await send([["GET".bytes, key.bytes], ["PTTL".bytes, key.bytes]], limit)
+        }
         guard case .bytes(let bytes) = replies[0], case .integer(let milliseconds) = replies[1] else {
             // Another type is no value; whoever acquires the key overwrites it.
             if case .error(let reason) = replies[0], !reason.hasPrefix("WRONGTYPE") { throw Self.error(reason) }
             return nil
         }
         // The key may have gone between the two commands, and then it has been reported.
-        if LeaseScripts.isMarker(bytes) || milliseconds == -2 { return nil }
+        if LeaseScripts.isMarker(bytes) || milliseconds == -2 || bytes.count > most { return nil }
         return RemoteValue(bytes: bytes, remaining: milliseconds < 0 ? nil : .milliseconds(milliseconds))
     }
 
@@ -34,6 +43,7 @@ extension ValkeyTier {
             [
                 terms.token.digits, Self.milliseconds(terms.duration), Self.milliseconds(terms.staleBelow, atLeast: 0),
                 (terms.unusable == nil ? "0" : "1").bytes, terms.unusable ?? [],
+                "\(configuration.largestValue)".bytes,
             ],
             limit
         )
@@ -57,7 +67,7 @@ extension ValkeyTier {
         lease: LeaseToken,
         within limit: Duration
     ) async throws -> Bool {
-        try Self.check(bytes)
+        try check(bytes)
         let reply = try await call(\.fill, key, [lease.digits, bytes, Self.milliseconds(lifetime)], limit)
         switch reply.text {
         case "stored": return true
@@ -83,7 +93,7 @@ extension ValkeyTier {
         lifetime: Duration,
         within limit: Duration
     ) async throws {
-        try Self.check(bytes)
+        try check(bytes)
         let command = ["SET".bytes, key.bytes, bytes, "PX".bytes, Self.milliseconds(lifetime)]
         if case .error(let reason) = try await send([command], limit)[0] { throw Self.error(reason) }
     }
@@ -142,7 +152,8 @@ extension ValkeyTier {
         "\(max(least, duration.wholeNanoseconds / 1_000_000))".bytes
     }
 
-    private static func check(_ bytes: [UInt8]) throws {
+    private func check(_ bytes: [UInt8]) throws {
+        if bytes.count > configuration.largestValue { throw RemoteTierError.tooLarge(bytes.count) }
         if LeaseScripts.isMarker(bytes) { throw RemoteTierError.refused("The value reads as the marker of a lease.") }
     }
 

@@ -20,7 +20,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// One tier serves any number of caches. It connects when the first cache is made or ``start()`` is called, and keeps
-/// connecting until ``shutDown()``. Nothing is thrown while the server cannot be reached: lookups ask the origin. Use
+/// connecting until ``shutDown()``, or until the tier and its caches are gone. Nothing is thrown while the server cannot be reached: lookups ask the origin. Use
 /// ``waitUntilConnected(within:)`` where a program is to fail at its start instead.
 ///
 /// The server must be a single primary, Redis 7.0 or later or Valkey, with `CLIENT TRACKING` and scripts. A node of a
@@ -73,6 +73,15 @@ public final class ValkeyTier: RemoteTier {
     public init(_ configuration: ValkeyConfiguration, transport: any ValkeyTransport) {
         self.configuration = configuration
         self.transport = transport
+    }
+
+    /// Closes the connection and ends the thread, where nobody has called ``shutDown()``. Does not wait for that.
+    deinit {
+        let (phase, connection) = state.withLock { ($0.phase, $0.anyConnection) }
+        if case .stopped = phase { return }
+        connection?.close()
+        // The last reference may have gone on the transport's own thread, which cannot wait for its end.
+        Task { [transport] in await transport.shutDown() }
     }
 
     // MARK: Life

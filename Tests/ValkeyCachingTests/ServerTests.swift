@@ -26,6 +26,7 @@ struct ServerTests {
             _ server: TestServer,
             password: String? = nil,
             timeout: Duration = .seconds(20),
+            largestReply: Int = 64 << 20,
             _ change: (inout TieredCacheOptions) -> Void = { _ in }
         ) async throws {
             var options = TieredCacheOptions()
@@ -33,7 +34,12 @@ struct ServerTests {
             options.softTimeout = .seconds(30)
             options.changeTimeout = .seconds(30)
             change(&options)
-            let configuration = ValkeyConfiguration(port: server.port, password: password, timeout: timeout)
+            let configuration = ValkeyConfiguration(
+                port: server.port,
+                password: password,
+                timeout: timeout,
+                largestReply: largestReply
+            )
             tier = ValkeyTier(configuration)
             cache = Cache(name: "cache", remote: tier, codec: .string, options: options)
             try await tier.waitUntilConnected(within: .seconds(30))

@@ -162,6 +162,7 @@ let package = Package(
                 "ValkeyCaching", "TieredCaching", "_CacheTestSupport",
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["ValkeySupport"])),
             ],
             swiftSettings: settings
         ),

@@ -32,15 +32,7 @@ final class TestServer: Sendable {
             """
 
         private static func output(_ command: String) -> String? {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", command]
-            let pipe = Pipe()
-            process.standardOutput = pipe
-            guard (try? process.run()) != nil else { return nil }
-            let data = pipe.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            let (text, _) = TestServer.output(command)
             return text.isEmpty ? nil : text
         }
 
@@ -54,6 +46,20 @@ final class TestServer: Sendable {
             }
             return found
         }()
+    }
+
+    /// What a command prints, without the white space around it, and how it ends.
+    static func output(_ command: String) -> (text: String, status: Int32) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        guard (try? process.run()) != nil else { return ("", -1) }
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return (text, process.terminationStatus)
     }
 
     let kind: Kind
@@ -125,7 +131,7 @@ final class TestServer: Sendable {
     }
 
     /// A free port that leaves room above it: a node of a cluster takes the port 10,000 higher too.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         while true {
             let port = try anyFreePort()
             if port < 55_000 { return port }

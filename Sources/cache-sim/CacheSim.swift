@@ -16,22 +16,27 @@ struct CacheSim: AsyncParsableCommand {
         abstract: "Replay a log of what was asked for, and see what cache limit buys what.",
         usage: "cache-sim TRACE... [--size SIZE]... [--policy POLICY]... [--cost MODEL] [--csv] [--svg FILE]",
         discussion: """
-            A trace is a list of requests in their order, such as an access log. Write one as lines of \
-            “key[,size[,cost]]”: the key may be any text, the size is the value's in bytes, the cost what it took to \
-            make it. Also read are records of a 64-bit key and a 32-bit size (little-endian), ARC and LIRS block \
-            traces and libCacheSim's oracleGeneral; gzip and Zstandard are unpacked.
+            A trace is a list of requests in their order. Read are:
+              - access logs of nginx and Apache, in the common and the combined format
+              - CSV with a heading, and JSON lines: --key-column, --size-column, … name what to take
+              - lines of “key[,size[,cost]]”: the key is any text, the size the value's in bytes, the cost what it \
+            took to make it
+              - records of a 64-bit key and a 32-bit size (little-endian), ARC and LIRS block traces, and \
+            libCacheSim's oracleGeneral
+            gzip and Zstandard are unpacked. What was taken for the key is printed, with examples.
 
             Traces with sizes are replayed with limits in bytes, others with limits in entries. MemoryCache is this \
             package's cache, through its public interface; the others are what is published, Belady and BelSize what \
             could be done by knowing the future.
 
             EXAMPLES
-              cache-sim access.csv --size 64MB --size 256MB
-              cache-sim access.csv.gz --svg curves.svg
+              cache-sim /var/log/nginx/access.log --size 64MB --size 256MB
+              cache-sim requests.csv.gz --key-column url --size-column bytes --svg curves.svg
               cache-sim a.trace.gz b.trace.gz -s 1% -p MemoryCache -p LRU --cost A
 
             EXIT STATUS
-              0 if all went well, 64 if the command line makes no sense, 66 if a trace cannot be read.
+              0 if all went well, 64 if the command line makes no sense, 65 if a file holds no trace that says \
+            something, 66 if a file cannot be opened or unpacked.
             """
     )
 
@@ -87,6 +92,23 @@ struct CacheSim: AsyncParsableCommand {
     )
     var format: TraceFormat = .automatic
 
+    @Option(help: ArgumentHelp("The column or JSON field with the key, such as url.", valueName: "name"))
+    var keyColumn: String?
+
+    @Option(help: ArgumentHelp("The column or JSON field with the value's size in bytes.", valueName: "name"))
+    var sizeColumn: String?
+
+    @Option(help: ArgumentHelp("The column or JSON field with what the value costs to make.", valueName: "name"))
+    var costColumn: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The column or JSON field with the time (a number or ISO 8601), to put requests in order.",
+            valueName: "name"
+        )
+    )
+    var timeColumn: String?
+
     @Flag(help: "Write CSV, a line for each simulation, instead of tables.")
     var csv = false
 
@@ -110,30 +132,55 @@ struct CacheSim: AsyncParsableCommand {
         let plan = SimulationPlan(policies: policies, sizes: sizes, costs: cost)
         let metric = metric ?? (cost == .none ? .misses : .cost)
         var reports: [SimulationReport] = []
+        var isAnyLeftOut = false
         for path in traces {
-            let report = try await report(on: path, plan)
+            guard let report = try await report(on: path, plan) else {
+                isAnyLeftOut = true
+                continue
+            }
             print(csv ? report.csv(heading: reports.isEmpty) : report.text(metric), terminator: csv ? "" : "\n")
             reports.append(report)
         }
         if !csv, let summary = SimulationSummary(reports) { print(summary.text) }
-        if let svg { try write(MissRatioChart(reports, metric: metric).svg, to: svg) }
+        if let svg, !reports.isEmpty { try write(MissRatioChart(reports, metric: metric).svg, to: svg) }
+        if isAnyLeftOut { throw ExitCode(65) }
     }
 
-    /// Reads one trace and runs the plan over it.
-    private func report(on path: String, _ plan: SimulationPlan) async throws -> SimulationReport {
+    /// Reads one trace and runs the plan over it; nil, with a warning, where no cache could do anything.
+    private func report(on path: String, _ plan: SimulationPlan) async throws -> SimulationReport? {
         let name = (path as NSString).lastPathComponent
         let progress = ProgressLine()
         defer { progress.clear() }
         do {
-            let trace = try Trace(contentsOf: path, format: format) { progress.show(name, requests: $0) }
+            let columns = TraceColumns(key: keyColumn, size: sizeColumn, cost: costColumn, time: timeColumn)
+            let trace = try Trace(contentsOf: path, format: format, columns: columns) {
+                progress.show(name, requests: $0)
+            }
+            progress.clear()
+            if let interpretation = trace.interpretation { say("\(name): \(interpretation)") }
+            let keys = trace.keyCount
+            // Every first request for a key misses, so this is the best that any cache can do.
+            let best = 1 - Double(keys) / Double(trace.count)
+            if best < Self.leastHits {
+                _ = Failure.say(Words.differingKeys(path, requests: trace.count, keys: keys), status: 65)
+                return nil
+            }
             return try await plan.run(over: trace, jobs: jobs) { progress.show(name, share: $0) }
         } catch let error as TraceError {
             progress.clear()
-            throw Failure.say(error.description, status: 66)
+            throw Failure.say(error.description, status: error.isAboutContent ? 65 : 66)
         } catch let error as SimulationPlan.PlanError {
             progress.clear()
             throw Failure.say(error.description, status: 64)
         }
+    }
+
+    /// Fewer hits than this say nothing about limits; more likely the key is not what was meant.
+    private static let leastHits = 0.05
+
+    /// Beside tables it is part of the output; CSV is left to programs.
+    private func say(_ text: String) {
+        if csv { Failure.write(text) } else { print(text, terminator: "") }
     }
 
     private func write(_ text: String, to path: String) throws {

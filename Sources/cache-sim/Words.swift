@@ -12,6 +12,12 @@ enum Words {
     static let policies = SimulatedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
     static let formats = TraceFormat.allCases.map(\.rawValue).joined(separator: ", ")
 
+    /// What is said of a trace whose keys hardly ever come back.
+    static func differingKeys(_ path: String, requests: Int, keys: Int) -> String {
+        "\(path): \(requests) requests ask for \(keys) different keys, so nearly every request misses in any cache and "
+            + "there is nothing to draw; if the key is not what you meant, name its column (--key-column) or the format"
+    }
+
     static func size(_ text: String) throws -> CacheSize {
         guard let size = CacheSize(text) else {
             throw ValidationError("“\(text)” is no size: write 1%, 64MB, 64MiB or a count above 0.")

@@ -100,25 +100,106 @@ struct CacheSimCommandTests {
         }
     }
 
-    @Test("A trace that cannot be read ends with 66 and one line with file and position")
+    @Test("A file that cannot be opened ends with 66, a bad line with 65, and one line says where")
     func unreadable() throws {
         let missing = try run("/no/such/trace")
         #expect(missing.status == 66)
         #expect(missing.errors.hasPrefix("cache-sim: /no/such/trace: cannot be read"))
         try withTrace("a,1\nb,-1\n") { path in
             let outcome = try run(path)
-            #expect(outcome.status == 66)
+            #expect(outcome.status == 65)
             #expect(outcome.errors.hasPrefix("cache-sim: \(path):2: "))
             #expect(outcome.errors.split(separator: "\n").count == 1)
             #expect(outcome.output.isEmpty)
         }
     }
 
+    @Test(
+        "Nonsense ends with 65 and one line that says what is wrong",
+        arguments: [
+            "The quick brown fox\njumps over the lazy dog\n", "a, b and c\n", "{\"a\":\n", "\u{0}\u{1}\u{2}",
+            "Nov 22 07:25:08 host app[7]: started\n",
+        ]
+    )
+    func nonsense(text: String) throws {
+        try withTrace(text) { path in
+            let outcome = try run(path)
+            #expect(outcome.status == 65)
+            #expect(outcome.errors.hasPrefix("cache-sim: \(path)"))
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+            #expect(outcome.output.isEmpty)
+        }
+    }
+
+    @Test("Where nearly all keys differ there is a warning and no chart")
+    func differingKeys() throws {
+        try withTrace((0..<500).map { "key-\($0 * 31 % 490)\n" }.joined()) { path in
+            let svg = path + ".svg"
+            defer { unlink(svg) }
+            let outcome = try run(path, "--svg", svg)
+            #expect(outcome.status == 65)
+            #expect(outcome.errors.contains("500 requests ask for 490 different keys"))
+            #expect(!outcome.output.contains("MemoryCache"))
+            #expect(!FileManager.default.fileExists(atPath: svg))
+        }
+    }
+
+    @Test("It says what it took the key to be, with three examples, the memory of each limit and the knee")
+    func interpretation() throws {
+        let rows = (0..<900).map { "\($0),/page/\($0 * $0 % 97),\(1000 + $0 * $0 % 97)\n" }.joined()
+        try withTrace("at,address,weight\n" + rows) { path in
+            let outcome = try run(
+                path,
+                "--key-column",
+                "address",
+                "--size-column",
+                "weight",
+                "--time-column",
+                "at",
+                "-p",
+                "MemoryCache"
+            )
+            #expect(outcome.status == 0)
+            for word in [
+                "the key is the column “address”", "the size is the column “weight”", "key: /page/0\n",
+                "key: /page/1\n",
+                "key: /page/4\n", " of memory): MemoryCache misses ", " curve ",
+            ] { #expect(outcome.output.contains(word), "\(word)") }
+        }
+    }
+
+    @Test("A real server's log under real requests becomes sensible curves", arguments: WebServer.Kind.allCases)
+    func realLog(kind: WebServer.Kind) throws {
+        guard kind.isInstalled else { return print("SKIPPED: no \(kind.rawValue)") }
+        let files = Dictionary(uniqueKeysWithValues: (0..<40).map { ("f\($0).bin", 1000 + 100 * $0) })
+        let server = try WebServer(kind, sizes: files)
+        // Small numbers come often, and what no cache is asked for comes in between.
+        for index in 0..<400 {
+            try server.request("GET /f\((index * index + index / 3) % (1 + index % 40)).bin HTTP/1.1")
+            if index % 20 == 0 { try server.request("DELETE /f1.bin HTTP/1.1") }
+            if index % 25 == 0 { try server.request("GET /nothing HTTP/1.1") }
+        }
+        server.stop()
+
+        let outcome = try run(server.log, "--csv", "-p", "LRU", "--size", "5%", "--size", "25%", "--size", "100%")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.errors.contains("read as an access log") && outcome.errors.contains("key: /f"))
+        #expect(outcome.errors.contains("36 lines left out"), "\(outcome.errors)")
+        let rows = outcome.output.split(separator: "\n").dropFirst().map { $0.split(separator: ",") }
+        try #require(rows.count >= 3, "\(outcome.output)")
+        let ratios = rows.prefix(3).compactMap { Double($0[6]) }
+        #expect(ratios.count == 3 && ratios[0] < ratios[1] && ratios[1] < ratios[2], "\(ratios)")
+        #expect(rows[0][3] == "bytes")
+        // A cache for everything misses each key once; the first request was for the start.
+        let requests = Int(rows[2][4]) ?? 0, hits = Int(rows[2][5]) ?? 0
+        #expect(requests == 401 && requests - hits <= 40)
+    }
+
     @Test("Help says what it is for and how to write a trace")
     func help() throws {
         let outcome = try run("--help")
         #expect(outcome.status == 0)
-        for word in ["see what cache limit buys", "key[,size[,cost]]", "EXIT STATUS", "--svg"] {
+        for word in ["see what cache limit buys", "key[,size[,cost]]", "nginx", "EXIT STATUS", "--svg"] {
             #expect(outcome.output.contains(word), "\(word)")
         }
     }

@@ -70,8 +70,8 @@ struct TraceReadingTests {
     func csv() throws {
         let file = try TemporaryFile("# a log\nkey,size,cost\n1,10,2.5\n2,20\n\n3\n4,,1\n5 , 30 , 0\r\n")
         let expected = [
-            TraceRequest(key: 1, size: 10, cost: 2.5), TraceRequest(key: 2, size: 20), TraceRequest(key: 3),
-            TraceRequest(key: 4, cost: 1), TraceRequest(key: 5, size: 30, cost: 0),
+            TraceRequest(key: 1, size: 10, cost: 2.5), TraceRequest(key: 2, size: 20), TraceRequest(key: 3, size: 0),
+            TraceRequest(key: 4, size: 0, cost: 1), TraceRequest(key: 5, size: 30, cost: 0),
         ]
         let trace = try Trace(contentsOf: file.path)
         #expect(Array(trace) == expected)

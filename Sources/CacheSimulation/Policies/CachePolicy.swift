@@ -18,6 +18,13 @@ protocol CachePolicy {
 
     /// Bytes (or entries) held; never more than the capacity when ``request(_:at:)`` returns.
     var used: Int { get }
+
+    /// Entries held; nil where that is not counted.
+    var entries: Int? { get }
+}
+
+extension CachePolicy {
+    var entries: Int? { nil }
 }
 
 /// What a policy may know.

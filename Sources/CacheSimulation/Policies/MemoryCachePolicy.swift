@@ -23,6 +23,8 @@ struct MemoryCachePolicy: CachePolicy {
 
     var used: Int { setting.trace.isSized ? cache.totalCost : cache.count }
 
+    var entries: Int? { cache.count }
+
     mutating func request(_ key: Int, at position: Int) -> Bool {
         let name = setting.trace.keys[key]
         if cache.value(forKey: name) != nil { return true }

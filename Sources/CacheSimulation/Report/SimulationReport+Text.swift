@@ -19,7 +19,7 @@ extension SimulationReport {
             table.append([policy.rawValue] + cells)
         }
         text += table.text
-        let advice = advice(metric)
+        let advice = advice(metric) + [kneeSentence(metric)].compactMap(\.self)
         if !advice.isEmpty { text += "\n" + advice.map { "\($0)\n" }.joined() }
         return text
     }
@@ -32,7 +32,8 @@ extension SimulationReport {
         return capacities.compactMap { capacity in
             guard let here = result(policy, capacity: capacity) else { return nil }
             let share = metric.value(of: here)
-            var parts = ["\(capacityText(capacity)): \(policy.rawValue) misses \(Quantity.percent(share))"]
+            let limit = capacityText(capacity) + memoryText(here)
+            var parts = ["\(limit): \(policy.rawValue) misses \(Quantity.percent(share))"]
             if let twice = result(policy, capacity: 2 * capacity) {
                 parts.append(change(share, metric.value(of: twice), "doubling", 2 * capacity))
             }
@@ -41,6 +42,33 @@ extension SimulationReport {
             }
             return parts.joined(separator: "; ")
         }
+    }
+
+    /// Where the knee of the curve is, in a sentence; `nil` without a policy to ask.
+    public func kneeSentence(_ metric: Metric) -> String? {
+        let points = points(metric)
+        guard let low = points.first, let high = points.last, points.count > 1 else { return nil }
+        guard low - high >= Knee.leastHeight else {
+            return "The curve is flat: from \(capacityText(curve[0])) to \(capacityText(footprint)), memory changes "
+                + "nothing."
+        }
+        let steps = Double(points.count - 1)
+        guard let knee = Knee.index(of: points) else {
+            return "The curve has no knee: up to \(capacityText(footprint)), a doubling saves "
+                + "\(Quantity.fixed(100 * (low - high) / steps, decimals: 1)) points of misses on the mean."
+        }
+        let saved = knee == 0 ? 0 : 100 * (low - points[knee]) / Double(knee)
+        let left = knee == points.count - 1 ? 0 : 100 * (points[knee] - high) / (steps - Double(knee))
+        return "The knee of the curve is at \(capacityText(curve[knee])): each doubling below saves "
+            + "\(Quantity.fixed(saved, decimals: 1)) points of misses on the mean, each one above "
+            + "\(Quantity.fixed(left, decimals: 1))."
+    }
+
+    private func memoryText(_ result: SimulationResult) -> String {
+        guard let entries = result.entries, let memory = memory(of: result) else { return "" }
+        let bytes = Quantity.bytes(memory)
+        return isSized
+            ? " (\(Quantity.grouped(entries)) entries, \(bytes) of memory)" : " (\(bytes) of memory beside the values)"
     }
 
     private func change(_ here: Double, _ there: Double, _ verb: String, _ capacity: Int) -> String {

@@ -54,7 +54,11 @@ public struct SimulationReport: Sendable {
     public let sizes: [CacheSize]
     /// The capacity of each size.
     public let capacities: [Int]
-    /// What came out, also for half and twice each size for the policy that gives the advice.
+    /// Halves from all that the trace asks for downwards, the smallest first: where the knee is looked for.
+    let curve: [Int]
+    /// How long a key is as text, on the mean.
+    let keyLength: Double
+    /// What came out; for the policy that gives the advice also for half and twice each size, and for a whole curve.
     public let results: [SimulationResult]
 
     init(
@@ -62,8 +66,11 @@ public struct SimulationReport: Sendable {
         policies: [SimulatedPolicy],
         sizes: [CacheSize],
         capacities: [Int],
+        curve: [Int],
         results: [SimulationResult]
     ) {
+        self.curve = curve
+        keyLength = trace.keyLength
         self.trace = trace.name
         requests = trace.requests.count
         keys = trace.keys.count
@@ -83,6 +90,31 @@ public struct SimulationReport: Sendable {
     /// The policy whose results the advice is about: the product's own, else the first that is a cache.
     static func adviser(of policies: [SimulatedPolicy]) -> SimulatedPolicy? {
         policies.contains(.memoryCache) ? .memoryCache : policies.first { !$0.isOffline }
+    }
+
+    /// The limit from which on more memory buys markedly less; `nil` where the curve has no such place.
+    ///
+    /// It is looked for among all that the trace asks for and its halves, in the results of ``SimulatedPolicy/memoryCache``
+    /// or of the first policy that does not know the future.
+    public func knee(_ metric: Metric = .misses) -> Int? {
+        Knee.index(of: points(metric)).map { curve[$0] }
+    }
+
+    /// The curve's values, as long as it is; empty without a policy to ask.
+    func points(_ metric: Metric) -> [Double] {
+        guard let policy = Self.adviser(of: policies) else { return [] }
+        return curve.compactMap { capacity in
+            // A curve that falls, whatever is counted.
+            result(policy, capacity: capacity).map { metric == .hits ? 1 - metric.value(of: $0) : metric.value(of: $0) }
+        }
+    }
+
+    /// How much memory a `MemoryCache` takes for what it held of `result`, with the entries' overhead; the values alone
+    /// are missing where the trace has no sizes. `nil` where entries were not counted.
+    public func memory(of result: SimulationResult) -> Int? {
+        result.entries.map { entries in
+            (isSized ? result.used : 0) + MemoryEstimate.overhead(entries: entries, keyLength: keyLength)
+        }
     }
 
     /// A capacity with its unit.

@@ -13,12 +13,14 @@ package struct IndexedTrace: Sendable {
     package let requests: [UInt32]
     /// The keys by number.
     package let keys: [UInt64]
-    /// Bytes by number: the first size seen for the key; 1 throughout for a trace without sizes.
+    /// Bytes by number: the first size known of the key; 1 throughout for a trace without sizes.
     package let sizes: [Int]
     /// What each key's value costs to make, by number; 1 throughout without a cost model.
     package let costs: [Double]
     /// Whether limits are in bytes.
     package let isSized: Bool
+    /// How long a key is as text, on the mean; 0 where keys are numbers.
+    let keyLength: Double
     /// Whether the costs say something.
     package let hasCosts: Bool
 
@@ -35,6 +37,7 @@ package struct IndexedTrace: Sendable {
         for request in trace {
             if let number = numbers[request.key] {
                 requests.append(number)
+                if sizes[Int(number)] == 0 { sizes[Int(number)] = request.size }
                 continue
             }
             let number = UInt32(keys.count)
@@ -46,8 +49,11 @@ package struct IndexedTrace: Sendable {
         }
         name = trace.name
         isSized = trace.isSized
+        keyLength = trace.interpretation?.keyLength ?? 0
         self.requests = requests
         self.keys = keys
+        // A size that no request of the key says.
+        for index in sizes.indices where sizes[index] == 0 { sizes[index] = 1 }
         self.sizes = sizes
         hasCosts = model == .trace ? trace.hasCosts : model != .none
         costs = model.costs(keys: keys, sizes: sizes, given: given)

@@ -68,6 +68,8 @@ public enum Simulation {
             if position & 0xFFFF == 0xFFFF { progress(0x10000) }
         }
         assert(cache.used <= setting.capacity)
+        result.entries = cache.entries
+        result.used = cache.used
         progress(trace.requests.count & 0xFFFF)
         return result
     }

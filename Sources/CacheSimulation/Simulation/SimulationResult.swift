@@ -23,6 +23,11 @@ public struct SimulationResult: Sendable, Equatable {
     /// What the misses cost.
     public private(set) var missCost = 0.0
 
+    /// How many entries there were at the end; `nil` for a policy that does not count them.
+    public internal(set) var entries: Int?
+    /// What they held at the end: bytes for a sized trace, entries otherwise.
+    public internal(set) var used = 0
+
     /// A result of no requests yet.
     init(policy: SimulatedPolicy, capacity: Int) {
         self.policy = policy

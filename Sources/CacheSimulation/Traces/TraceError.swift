@@ -24,6 +24,12 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         case truncatedRecord(bytes: Int, recordLength: Int)
         /// A line that is not of the format; the line, shortened.
         case badLine(String)
+        /// The file is of no known format; what its beginning looks like.
+        case unrecognized(String)
+        /// A heading, or a JSON line, lacks this column; those that it has.
+        case missingColumn(String, among: [String])
+        /// Columns were named, and the format has none.
+        case noColumns
         /// The compressed data is damaged or cut off, or the program that unpacks it failed.
         case damagedCompression(String)
         /// The program that unpacks it cannot be started.
@@ -50,12 +56,24 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         return "\(place): \(problem); \(advice)"
     }
 
+    /// Whether the file could be read and it is its content that is wrong.
+    public var isAboutContent: Bool {
+        switch reason {
+        case .unreadable, .missingDecompressor: false
+        default: true
+        }
+    }
+
     private var problem: String {
         switch reason {
         case .unreadable(let message): "cannot be read: \(message)"
         case .empty: "holds no requests"
         case .truncatedRecord(let bytes, let length): "ends \(bytes) bytes into a record of \(length)"
         case .badLine(let line): "not a line of the \(format.rawValue) format: “\(line)”"
+        case .unrecognized(let what): "is of no known format: \(what)"
+        case .missingColumn(let name, let names):
+            "there is no column “\(name)” among “\(names.prefix(20).joined(separator: ", "))”"
+        case .noColumns: "read as the \(format.rawValue) format, which has no columns to choose from"
         case .damagedCompression(let program): "\(program) could not unpack all of it"
         case .missingDecompressor(let program): "\(program) is needed to unpack it and cannot be started"
         }
@@ -67,6 +85,10 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         case .empty: "check that the file is the right one and was written to the end"
         case .truncatedRecord: "the file was cut off or is of another format: name the format, or copy it again"
         case .badLine: "\(expected), so correct the line or name the file's format"
+        case .unrecognized:
+            "expected is an access log, JSON lines, or lines of “key[,size[,cost]]”; if it is one, name the format"
+        case .missingColumn: "name the column that has the key (--key-column), and others likewise"
+        case .noColumns: "leave the columns out, or name the format csv or jsonl"
         case .damagedCompression: "the file is damaged or was cut off: copy it again"
         case .missingDecompressor(let program): "install \(program) or unpack the file first"
         }
@@ -76,6 +98,8 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         switch format {
         case .arc: "a line is “first-block blocks ignored request-number”"
         case .lirs: "a line is one block number or *"
+        case .accessLog: "a line is “host ident user [time] \"request\" status bytes”"
+        case .jsonLines: "a line is one JSON object"
         default: "a line is “key[,size[,cost]]” with a whole size and a cost, neither below 0"
         }
     }

@@ -10,9 +10,10 @@
 public enum TraceFormat: String, Sendable, CaseIterable {
     /// Whatever the first bytes look like.
     ///
-    /// Text is ``csv`` if a line has commas or something else than numbers, ``arc`` if lines are four numbers and
-    /// ``lirs`` if they are one; anything else is ``oracleGeneral`` if its 24-byte records make sense as such, and
-    /// ``binary`` otherwise.
+    /// Text is ``accessLog`` or ``jsonLines`` if its lines are such, ``arc`` if they are four numbers, ``lirs`` if they
+    /// are one, and ``csv`` otherwise; text with blanks and no commas is refused, because it is more likely prose than a
+    /// list of keys. Anything else is ``oracleGeneral`` if its 24-byte records make sense as such, and ``binary`` if its
+    /// sizes do.
     case automatic
     /// Records of 12 bytes, little-endian: an unsigned 64-bit key and an unsigned 32-bit size in bytes.
     case binary
@@ -24,11 +25,18 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     ///
     /// - SeeAlso: Jiang, Zhang, "LIRS" (SIGMETRICS 2002).
     case lirs
-    /// Lines of `key[,size[,cost]]`.
+    /// Lines of `key[,size[,cost]]`, or a heading and lines with those columns (see ``TraceColumns``).
     ///
-    /// A key is a decimal number or any text, quoted (`"a,b"`) if it has commas; text is hashed to 64 bits. Empty
-    /// lines, lines that begin with `#` and a heading whose first word is `key` are skipped.
+    /// A key is a decimal number or any text, quoted (`"a,b"`) if it has commas; text is hashed to 64 bits. Empty lines
+    /// and lines that begin with `#` are skipped. Below a heading, columns may also be separated by `;` or tabs.
     case csv
+    /// The access log of nginx or Apache, in the common or the combined format.
+    ///
+    /// The key is the path with its query, after the virtual host if the log has one. Requests that a cache would not
+    /// be asked for are skipped: what is not GET or HEAD, or was not answered with 2xx or 304.
+    case accessLog = "log"
+    /// A JSON object a line; ``TraceColumns`` says which fields are taken.
+    case jsonLines = "jsonl"
     /// libCacheSim's records of 24 bytes, little-endian: 32-bit time, 64-bit key, 32-bit size, 64-bit next access.
     ///
     /// - SeeAlso: Yang et al., libCacheSim, "oracleGeneral".

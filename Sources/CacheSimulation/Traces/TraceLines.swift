@@ -29,22 +29,110 @@ enum TraceLines {
         return TraceRequest(key: key)
     }
 
-    /// `key[,size[,cost]]`; nil where there is no request.
-    static func csv(_ line: ArraySlice<UInt8>, mayBeHeader: Bool) throws(TraceError.Reason.Failure) -> TraceRequest? {
+    /// `key[,size[,cost]]`; nil where there is no request. `note` is given the key as it is written.
+    static func csv(
+        _ line: ArraySlice<UInt8>,
+        note: (ArraySlice<UInt8>) -> Void
+    ) throws(TraceError.Reason.Failure) -> TraceRequest? {
         let line = trimmed(line)
         if line.isEmpty || line.first == UInt8(ascii: "#") { return nil }
-        guard let (key, isQuoted, rest) = keyField(line) else { throw badLine(line) }
-        if mayBeHeader, !isQuoted, String(decoding: key, as: UTF8.self).lowercased() == "key" { return nil }
-        let fields = rest?.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(trimmed) ?? []
-        guard fields.count <= 2, !key.isEmpty else { throw badLine(line) }
-        var request = TraceRequest(key: isQuoted ? hash(key) : number(key) ?? hash(key))
-        if let field = fields.first, !(field.isEmpty && fields.count == 2) {
+        guard let fields = fields(of: line, separator: UInt8(ascii: ",")), fields.count <= 3, !fields[0].text.isEmpty
+        else { throw badLine(line) }
+        note(fields[0].text)
+        let sizeIsLeftOut = fields.count == 3 && fields[1].text.isEmpty
+        return try request(
+            key: fields[0],
+            size: fields.count > 1 && !sizeIsLeftOut ? fields[1].text : nil,
+            cost: fields.count > 2 ? fields[2].text : nil,
+            in: line
+        )
+    }
+
+    /// A line beneath a heading; nil where there is no request. A size that is left out is not known.
+    static func row(
+        _ line: ArraySlice<UInt8>,
+        _ places: ColumnPlaces,
+        separator: UInt8,
+        note: (ArraySlice<UInt8>) -> Void
+    ) throws(TraceError.Reason.Failure) -> TraceRequest? {
+        if trimmed(line).isEmpty { return nil }
+        guard let fields = fields(of: line, separator: separator), fields.count <= places.names.count,
+            places.key < fields.count, !fields[places.key].text.isEmpty
+        else { throw badLine(line) }
+        note(fields[places.key].text)
+        func text(_ place: Int?) -> ArraySlice<UInt8>? {
+            place.flatMap { $0 >= fields.count || fields[$0].text.isEmpty ? nil : fields[$0].text }
+        }
+        var request = try request(key: fields[places.key], size: text(places.size), cost: text(places.cost), in: line)
+        if places.size != nil, text(places.size) == nil { request.size = 0 }
+        if let time = text(places.time) {
+            guard let value = TraceTime.value(of: time) else { throw badLine(line) }
+            request.time = value
+        }
+        return request
+    }
+
+    /// A JSON object; nil where it has no key.
+    static func json(
+        _ line: ArraySlice<UInt8>,
+        _ columns: inout ColumnPlaces?,
+        wanted: TraceColumns,
+        note: (ArraySlice<UInt8>) -> Void
+    ) throws(TraceError.Reason.Failure) -> TraceRequest? {
+        if trimmed(line).isEmpty { return nil }
+        guard let fields = JSONLine.fields(of: line) else { throw badLine(line) }
+        if columns == nil { columns = try ColumnPlaces(wanted, among: fields.map(\.path)) }
+        guard let columns else { return nil }
+        // Fields of the same name stand in the same place more often than not.
+        func value(_ place: Int?) -> ArraySlice<UInt8>? {
+            guard let place else { return nil }
+            let name = columns.names[place]
+            if place < fields.count, fields[place].path == name { return fields[place].value }
+            return fields.first { $0.path == name }?.value
+        }
+        guard let key = value(columns.key), !key.isEmpty else { return nil }
+        note(key)
+        var request = try request(
+            key: Field(text: key),
+            size: value(columns.size),
+            cost: value(columns.cost),
+            in: line
+        )
+        if columns.size != nil, value(columns.size) == nil { request.size = 0 }
+        if let time = value(columns.time) {
+            guard let value = TraceTime.value(of: time) else { throw badLine(line) }
+            request.time = value
+        }
+        return request
+    }
+
+    /// A line of an access log; nil where it is no request for a cache.
+    static func accessLog(
+        _ line: ArraySlice<UInt8>,
+        note: (ArraySlice<UInt8>) -> Void
+    ) throws(TraceError.Reason.Failure) -> TraceRequest? {
+        if trimmed(line).isEmpty { return nil }
+        guard let entry = AccessLogLine(line) else { throw badLine(line) }
+        guard entry.isCacheable else { return nil }
+        let key = entry.host + entry.target
+        note(key)
+        return TraceRequest(key: hash(key), size: entry.size)
+    }
+
+    private static func request(
+        key: Field,
+        size: ArraySlice<UInt8>?,
+        cost: ArraySlice<UInt8>?,
+        in line: ArraySlice<UInt8>
+    ) throws(TraceError.Reason.Failure) -> TraceRequest {
+        var request = TraceRequest(key: key.isQuoted ? hash(key.text) : number(key.text) ?? hash(key.text))
+        if let size {
             // Sizes add up in an Int, so that none may be near its end.
-            guard let size = number(field), size < 1 << 48 else { throw badLine(line) }
+            guard let size = number(size), size < 1 << 48 else { throw badLine(line) }
             request.size = max(1, Int(size))
         }
-        if fields.count == 2 {
-            guard let cost = Double(String(decoding: fields[1], as: UTF8.self)), cost.isFinite, cost >= 0 else {
+        if let cost {
+            guard let cost = Double(String(decoding: cost, as: UTF8.self)), cost.isFinite, cost >= 0 else {
                 throw badLine(line)
             }
             request.cost = cost
@@ -52,34 +140,47 @@ enum TraceLines {
         return request
     }
 
-    /// The first field, unquoted, and what follows its comma; nil where there is none.
-    private static func keyField(
-        _ line: ArraySlice<UInt8>
-    ) -> (key: ArraySlice<UInt8>, isQuoted: Bool, rest: ArraySlice<UInt8>?)? {
-        let quote = UInt8(ascii: "\""), comma = UInt8(ascii: ",")
-        guard line.first == quote else {
-            let end = line.firstIndex(of: comma) ?? line.endIndex
-            return (trimmed(line[..<end]), false, end == line.endIndex ? nil : line[(end + 1)...])
-        }
-        var key: [UInt8] = []
-        var rest = line.dropFirst()
-        while let byte = rest.popFirst() {
-            if byte != quote {
-                key.append(byte)
-            } else if rest.first == quote {
-                key.append(quote)
-                rest.removeFirst()
-            } else {
-                guard rest.isEmpty || rest.first == comma else { return nil }
-                return (key[...], true, rest.isEmpty ? nil : rest.dropFirst())
-            }
-        }
-        return nil
+    /// A field of a line, without its quotes and the blanks around it.
+    struct Field {
+        var text: ArraySlice<UInt8>
+        var isQuoted = false
     }
 
-    /// A decimal number without sign and without leading zeros; nil if it is none or does not fit.
-    private static func number(_ text: ArraySlice<UInt8>) -> UInt64? {
-        guard let first = text.first, text.count == 1 || first != UInt8(ascii: "0") else { return nil }
+    /// The fields of a line of CSV (RFC 4180); nil where a quote does not end.
+    static func fields(of line: ArraySlice<UInt8>, separator: UInt8) -> [Field]? {
+        let quote = UInt8(ascii: "\"")
+        var fields: [Field] = []
+        var rest = line
+        while true {
+            if rest.first != quote {
+                let end = rest.firstIndex(of: separator) ?? rest.endIndex
+                fields.append(Field(text: trimmed(rest[..<end])))
+                if end == rest.endIndex { return fields }
+                rest = rest[(end + 1)...]
+                continue
+            }
+            var text: [UInt8] = []
+            rest.removeFirst()
+            while true {
+                guard let byte = rest.popFirst() else { return nil }
+                if byte == quote {
+                    guard rest.first == quote else { break }
+                    rest.removeFirst()
+                }
+                text.append(byte)
+            }
+            fields.append(Field(text: text[...], isQuoted: true))
+            rest = rest.drop(while: isBlank)
+            if rest.isEmpty { return fields }
+            guard rest.first == separator else { return nil }
+            rest.removeFirst()
+        }
+    }
+
+    /// A decimal number without sign, and without leading zeros unless it may have them; nil if it is none or does not
+    /// fit.
+    static func number(_ text: ArraySlice<UInt8>, mayHaveZeros: Bool = false) -> UInt64? {
+        guard let first = text.first, mayHaveZeros || text.count == 1 || first != UInt8(ascii: "0") else { return nil }
         var value: UInt64 = 0
         for byte in text {
             guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
@@ -100,17 +201,20 @@ enum TraceLines {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var text = text.drop(while: isBlank)
         while let last = text.last, isBlank(last) || last == UInt8(ascii: "\r") { text.removeLast() }
         return text
     }
 
-    private static func badLine(_ line: ArraySlice<UInt8>) -> TraceError.Reason.Failure {
-        let start = String(decoding: line.prefix(60), as: UTF8.self)
-        let printable = String(
-            String.UnicodeScalarView(start.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 })
-        )
-        return .init(.badLine(line.count > 60 ? printable + "…" : printable))
+    /// As it may be shown on a terminal: without control characters, and cut where it is long.
+    static func printable(_ text: ArraySlice<UInt8>, limit: Int) -> String {
+        let start = String(decoding: text.prefix(limit), as: UTF8.self)
+        let shown = String(String.UnicodeScalarView(start.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
+        return text.count > limit ? shown + "…" : shown
+    }
+
+    static func badLine(_ line: ArraySlice<UInt8>) -> TraceError.Reason.Failure {
+        .init(.badLine(printable(line, limit: 60)))
     }
 }

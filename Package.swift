@@ -17,6 +17,8 @@ let settings: [SwiftSetting] =
     ]
     + (Context.environment["CACHE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
     + (Context.environment["CACHE_INTERNAL_CHECKS"] == nil ? [] : [.define("CACHE_INTERNAL_CHECKS")])
+    // What is compiled where there is no Linux, so that it can be tested where there is.
+    + (Context.environment["CACHE_PORTABLE"] == nil ? [] : [.define("CACHE_PORTABLE")])
 
 /// Whether somebody else's package uses this one.
 ///
@@ -29,6 +31,8 @@ let isDependency =
 
 let package = Package(
     name: "swift-memory-cache",
+    // Where `Mutex` and `Atomic` are; Linux needs no line. On Apple's platforms nothing has been run yet.
+    platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
     products: [
         .library(name: "MemoryCaching", targets: ["MemoryCaching"]),
         .library(name: "FoundationCaching", targets: ["FoundationCaching"]),

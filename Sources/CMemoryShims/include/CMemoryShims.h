@@ -12,6 +12,7 @@
 #include "RawAtomics.h"
 #include "Optimism.h"
 #include "PageAdvice.h"
+#include "Darwin.h"
 #include "Allocator.h"
 #include "Events.h"
 #include "Fork.h"

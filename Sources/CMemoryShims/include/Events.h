@@ -8,9 +8,14 @@
 #define C_MEMORY_SHIMS_EVENTS_H
 
 // poll(2), eventfd(2) and inotify(7): constants that Swift imports with awkward types, or not at all.
+#include <poll.h>
+static const short cms_POLLIN = POLLIN;
+static const short cms_POLLPRI = POLLPRI;
+static const short cms_POLLERR = POLLERR;
+static const short cms_POLLHUP = POLLHUP;
+static const short cms_POLLNVAL = POLLNVAL;
 #if defined(__linux__)
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -18,11 +23,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-static const short cms_POLLIN = POLLIN;
-static const short cms_POLLPRI = POLLPRI;
-static const short cms_POLLERR = POLLERR;
-static const short cms_POLLHUP = POLLHUP;
-static const short cms_POLLNVAL = POLLNVAL;
 
 /// A stream socket connected to the one at `path`, or the negated errno.
 static inline int cms_connect_unix(const char *path) {

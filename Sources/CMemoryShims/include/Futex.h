@@ -38,6 +38,15 @@ static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
     return q == MAP_FAILED ? NULL : q;
 }
 #else
+#include <stdint.h>
+/// There is no such call: the caller copies.
+static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
+    (void)p;
+    (void)old_size;
+    (void)new_size;
+    return 0;
+}
+#if !defined(__APPLE__)
 #include <sched.h>
 static inline void cms_futex_wait(const void *word, uint32_t expected, long nanoseconds) {
     (void)word;
@@ -47,6 +56,7 @@ static inline void cms_futex_wait(const void *word, uint32_t expected, long nano
 }
 static inline void cms_futex_wake_one(const void *word) { (void)word; }
 static inline void cms_futex_wake_all(const void *word) { (void)word; }
+#endif
 #endif
 
 #include <unistd.h>

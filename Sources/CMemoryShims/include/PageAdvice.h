@@ -41,16 +41,21 @@ static const int cms_MADV_POPULATE_WRITE = MADV_POPULATE_WRITE;
 
 /// One byte a page into `resident`; bit 0 says whether the page is in memory. Does not touch the pages.
 static inline int cms_mincore(void *p, size_t n, unsigned char *resident) { return mincore(p, n, resident) == 0 ? 0 : errno; }
+#endif
 
 /// Private anonymous memory, or NULL with the errno in `error`.
 static inline void *cms_map_anonymous(size_t n, int *error) {
-    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+#if defined(MAP_NORESERVE)
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#else
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#endif
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (p == MAP_FAILED) { *error = errno; return NULL; }
     *error = 0;
     return p;
 }
 static inline int cms_unmap(void *p, size_t n) { return munmap(p, n) == 0 ? 0 : errno; }
-#endif
 
 static inline size_t cms_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 

@@ -65,9 +65,9 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Waits for the landing, or for the cancellation of the waiting task where the waiter may leave.
     nonisolated(nonsending) func outcome(for waiter: Waiter) async -> FlightOutcome<Value> {
         await withTaskCancellationHandler {
-            await withTaskPriorityEscalationHandler {
+            await withEscalationHandler {
                 await withCheckedContinuation { suspend(waiter, $0) }
-            } onPriorityEscalated: { _, priority in
+            } onEscalation: { priority in
                 self.run.escalate(to: priority)
             }
         } onCancel: {

@@ -58,7 +58,7 @@ final class LoadRun: Sendable {
             state.priority = priority
             return state.task
         }
-        task?.escalatePriority(to: priority)
+        task?.raisePriority(to: priority)
     }
 
     /// Starts the task; it inherits the caller's priority and task-local values.
@@ -69,6 +69,6 @@ final class LoadRun: Sendable {
             return (state.isCancelled, state.priority)
         }
         if isCancelled { task.cancel() }
-        task.escalatePriority(to: priority)
+        task.raisePriority(to: priority)
     }
 }

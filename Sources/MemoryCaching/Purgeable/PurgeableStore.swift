@@ -254,7 +254,12 @@ final class PurgeableStore: @unchecked Sendable {
         }
         log.gate.leave(pass)
         if found.isTick { maintainIfSecondPassed() }
-        if let bytes { return try body(bytes.span.bytes) }
+        if let bytes {
+            // Not `bytes.span`, which needs macOS 26.
+            return try bytes.withUnsafeBufferPointer { buffer throws(E) in
+                try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffer)))
+            }
+        }
         guard let large = found.large, let location = found.location else { return nil }
         // Outside of the gate, which user code could hold open for ever.
         if let result = try large.withBytes(body) { return result }

@@ -25,7 +25,7 @@ struct Segment: ~Copyable {
     /// A ``Fill``: how far the segment is written, and by how many at the moment.
     let fill = Atomic<UInt64>(Fill.closedBit)
     /// A bit for each page known to be lost.
-    let lost: InlineArray<4, Atomic<UInt64>>
+    let lost = FourAtomics()
     /// How often the segment was refilled since the last finished sweep of the index began, and how often of that
     /// before the present one began; guarded by the log's lock.
     var refills = 0
@@ -39,7 +39,6 @@ struct Segment: ~Copyable {
     init(base: UnsafeMutableRawPointer) {
         self.base = base
         life = Atomic(Life(generation: 1, items: 0, bytes: 0).word)
-        lost = InlineArray { _ in Atomic(0) }
     }
 
     @inline(__always)

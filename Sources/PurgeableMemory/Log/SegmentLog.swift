@@ -63,7 +63,7 @@ package final class SegmentLog: @unchecked Sendable {
     let table = SegmentTable()
     let state = ForkSafeMutex(State())
     /// The segment that each stream fills, or -1; stored under the lock.
-    private let active: InlineArray<2, Atomic<Int>> = InlineArray { _ in Atomic(-1) }
+    private let active = TwoAtomics()
     package let gate = ReaderGate()
 
     private let volatile = Atomic<Int>(0)

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if !os(Linux)
+#if !os(Linux) || CACHE_PORTABLE
 extension PageSystem {
     /// No pages that the kernel may take: every mapping is refused, so that all values live in ordinary memory.
     package static let live = PageSystem(

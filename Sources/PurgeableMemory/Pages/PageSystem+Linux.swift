@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if os(Linux)
+#if os(Linux) && !CACHE_PORTABLE
 internal import CMemoryShims
 
 extension PageSystem {

@@ -248,7 +248,8 @@ extension MissCourse {
     }
 
     private func decoded(_ bytes: [UInt8]) -> Value? {
-        let value = try? codec.decode(bytes.span.bytes)
+        // Not `bytes.span`, which needs macOS 26.
+        let value = try? bytes.withUnsafeBytes { try codec.decode(RawSpan(_unsafeBytes: $0)) }
         if value == nil { core.counters.undecodable.count() }
         return value
     }

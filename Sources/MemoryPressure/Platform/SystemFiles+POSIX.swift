@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if os(Linux)
 internal import CMemoryShims
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
 #endif
 
 extension Platform {
@@ -117,4 +119,3 @@ package struct KeptFile: ~Copyable {
         return digits > 0 ? value : nil
     }
 }
-#endif

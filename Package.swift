@@ -20,14 +20,12 @@ let settings: [SwiftSetting] =
     // What is compiled where there is no Linux, so that it can be tested where there is.
     + (Context.environment["CACHE_PORTABLE"] == nil ? [] : [.define("CACHE_PORTABLE")])
 
-/// Whether somebody else's package uses this one.
+/// Whether the tools are built: cache-demo, cache-sim and what tests them.
 ///
-/// The tools need packages that the libraries do not. SwiftPM fetches every dependency of a package, also those of
-/// targets that nobody asked for; so a consumer is shown the libraries alone, and fetches nothing else. While SwiftPM
-/// resolves versions it reads a dependency's manifest out of the repository, with "/" as its directory; after that from
-/// a folder `checkouts`. `Scripts/check-consumer.sh` holds it to that.
-let isDependency =
-    Context.packageDirectory == "/" || Context.packageDirectory.split(separator: "/").contains("checkouts")
+/// They need packages that the libraries do not, and SwiftPM fetches every dependency of a package, also those of targets
+/// that nobody asked for. So without the variable the manifest is that of the libraries, wherever it lies and whoever
+/// reads it; `Scripts/check-consumer.sh` checks that.
+let hasTools = Context.environment["CACHE_TOOLS"] != nil
 
 let package = Package(
     name: "swift-memory-cache",
@@ -199,7 +197,7 @@ let package = Package(
     cLanguageStandard: .gnu11
 )
 
-if !isDependency {
+if hasTools {
     package.products += [
         .executable(name: "cache-demo", targets: ["cache-demo"]),
         .executable(name: "cache-sim", targets: ["cache-sim"]),

@@ -4,6 +4,7 @@
 # Usage: Scripts/check-documentation.sh   (needs Swift and python3)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export CACHE_TOOLS=1
 
 for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation TieredCaching; do
     swift package generate-documentation --target "$target" --warnings-as-errors

@@ -114,12 +114,22 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: Access
 
-    /// The value for `key`. Setting nil removes it; setting a value stores it at the cost that the cache's closure
-    /// names, or at 0.
+    /// The value for `key`, as ``value(forKey:)``.
     ///
     /// - Complexity: O(1) on average.
     @inlinable
-    public subscript(key: Key) -> Value? {
+    public subscript(key: Key) -> Value? { value(forKey: key) }
+
+    /// Stores a value for `key` as ``setValue(_:forKey:)``, or removes it by nil.
+    ///
+    /// A subscript of its own, so that `cache["n"]! += 1` does not compile: between its reading and its writing another
+    /// thread's change would be lost. ``updateValue(forKey:_:)`` is atomic. The second parameter only tells the two
+    /// apart; leave it out.
+    ///
+    /// - Complexity: O(1) on average.
+    @inlinable
+    public subscript(key: Key, setting: Void = ()) -> Value? {
+        @available(*, unavailable, message: "a change in place is not atomic; use updateValue(forKey:_:)")
         get { value(forKey: key) }
         set {
             if let newValue { setValue(newValue, forKey: key) } else { removeValue(forKey: key) }

@@ -19,6 +19,7 @@ extension CacheEngine {
     /// - Parameter ticket: what a load has to show; nothing is stored if the key has changed since the load began.
     /// - Returns: whether the value was stored.
     @inlinable
+    @inline(__always)
     @discardableResult
     package func setValue(
         _ value: Value,
@@ -28,6 +29,28 @@ extension CacheEngine {
         expiresAfter lifetime: Duration? = nil,
         ticket: LoadTicket? = nil
     ) -> Bool {
+        let condition = ticket.map { InsertionCondition.ticket($0) }
+        return insert(
+            value,
+            forKey: key,
+            cost: cost,
+            recomputeCost: recomputeCost,
+            expiresAfter: lifetime,
+            if: condition
+        ) == .stored
+    }
+
+    /// Stores `value` as ``setValue(_:forKey:cost:recomputeCost:expiresAfter:ticket:)`` does, if `condition` holds under
+    /// the lock that it is stored under.
+    @inlinable
+    package func insert(
+        _ value: Value,
+        forKey key: Key,
+        cost: Int,
+        recomputeCost: Double?,
+        expiresAfter lifetime: Duration?,
+        if condition: InsertionCondition?
+    ) -> InsertionOutcome {
         let hash = KeyHash.hash(key, seed: seed)
         var newcomer = prepare(value, hash, cost: max(0, cost), recomputeCost: recomputeCost, lifetime: lifetime)
         var (shard, slot) = locate(key, hash)
@@ -36,30 +59,30 @@ extension CacheEngine {
             settleCredit(of: shard, hash)
             (shard, slot) = locate(key, hash)
         }
-        if slot != 0, newcomer.now == .min, ticket == nil, hooks == nil,
+        if slot != 0, newcomer.now == .min, condition == nil, hooks == nil,
             shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
         {
             var old = value
             shard.pointee.exchange(slot, with: &old)
             unlock(shard)
             withExtendedLifetime(old) {}
-            return true
+            return .stored
         }
         var departures = EntryDepartures<Key, Value>()
         if newcomer.now != .min {
             slot = removeExpired(shard, at: newcomer.now, keeping: slot, into: &departures)
         }
-        var outcome = place(value, forKey: key, &newcomer, shard, slot, ticket, into: &departures)
+        var outcome = place(value, forKey: key, &newcomer, shard, slot, condition, into: &departures)
         let isAlone = shard.pointee.published == nil
         unlock(shard)
         if outcome == .isLarge {
             finish(departures)
             departures = EntryDepartures()
-            outcome = placeLarge(value, forKey: key, &newcomer, ticket, into: &departures)
+            outcome = placeLarge(value, forKey: key, &newcomer, condition, into: &departures)
         }
         finish(departures, replacement: value)
         if isAlone, entryCount > Self.splitCount { split() }
-        return outcome == .stored
+        return outcome
     }
 
     /// Finds out all about a value on its way in that takes no lock: its density, content and lifetime.
@@ -118,10 +141,10 @@ extension CacheEngine {
         _ newcomer: inout Newcomer,
         _ shard: ShardPointer,
         _ slot: UInt32,
-        _ ticket: LoadTicket?,
+        _ condition: InsertionCondition?,
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome {
-        if let ticket, !admits(ticket, shard, slot) { return .revoked }
+        if let condition, !holds(condition, shard, slot) { return .changed }
         if exceedsCostLimit(newcomer) {
             refuse(value, forKey: key, newcomer, shard, slot, into: &departures)
             return .refused
@@ -184,11 +207,6 @@ extension CacheEngine {
     func exceedsCostLimit(_ newcomer: Newcomer) -> Bool {
         let limit = limits.cost.load(ordering: .relaxed)
         return limit > 0 && newcomer.cost > limit
-    }
-
-    @inlinable
-    func admits(_ ticket: LoadTicket, _ shard: ShardPointer, _ slot: UInt32) -> Bool {
-        ticket.admits(over: slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max)
     }
 
     /// Refuses a newcomer, with `shard` locked: takes out what it was to replace, at `slot`, and has both told of.

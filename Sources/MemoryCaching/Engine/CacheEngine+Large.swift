@@ -38,7 +38,7 @@ extension CacheEngine {
         _ value: Value,
         forKey key: Key,
         _ newcomer: inout Newcomer,
-        _ ticket: LoadTicket?,
+        _ condition: InsertionCondition?,
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome {
         while true {
@@ -48,7 +48,15 @@ extension CacheEngine {
             unlock(shard)
             beginLarge()
             let isWorthIt = collectRoom(for: newcomer, finding, into: &departures)
-            let outcome = placeCollected(value, forKey: key, &newcomer, finding, isWorthIt, ticket, into: &departures)
+            let outcome = placeCollected(
+                value,
+                forKey: key,
+                &newcomer,
+                finding,
+                isWorthIt,
+                condition,
+                into: &departures
+            )
             endLarge()
             if let outcome { return outcome }
             finish(departures)
@@ -64,14 +72,14 @@ extension CacheEngine {
         _ newcomer: inout Newcomer,
         _ finding: Finding,
         _ isWorthIt: Bool,
-        _ ticket: LoadTicket?,
+        _ condition: InsertionCondition?,
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome? {
         let shard = lockShard(newcomer.hash)
         defer { unlock(shard) }
         guard isUnchanged(finding, key, newcomer.hash, in: shard) else { return nil }
         let slot = finding.slot
-        if let ticket, !admits(ticket, shard, slot) { return .revoked }
+        if let condition, !holds(condition, shard, slot) { return .changed }
         if exceedsCostLimit(newcomer) {
             refuse(value, forKey: key, newcomer, shard, slot, into: &departures)
             return .refused

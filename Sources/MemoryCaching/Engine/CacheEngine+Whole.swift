@@ -52,37 +52,6 @@ extension CacheEngine {
         return all
     }
 
-    /// Up to `limit` keys, those worth least first.
-    package func coldestKeys(_ limit: Int) -> [Key] { Array(keysByWorth().prefix(max(0, limit))) }
-
-    /// Up to `limit` keys, those worth most first.
-    package func hottestKeys(_ limit: Int) -> [Key] { Array(keysByWorth().reversed().prefix(max(0, limit))) }
-
-    /// Keys in the order in which they would go if nothing were used any more.
-    private func keysByWorth() -> [Key] {
-        var keys: [(key: Key, height: Double, order: Int)] = []
-        forEachShard { shard in
-            let storage = shard.pointee.storage
-            let view = storage.view
-            func collect(from head: UInt32) {
-                var slot = head
-                while slot != 0 {
-                    let meta = view[slot].pointee
-                    var height = shard.pointee.base + Double(meta.height)
-                    if meta.info.has(EntryInfo.touched) {
-                        let weight = shard.pointee.weights.weight(level: min(15, meta.info.level + 1))
-                        height += Double(shard.pointee.weights.stay(weight: weight, density: meta.info.density))
-                    }
-                    keys.append((storage.entries[Int(slot)].key, height, keys.count))
-                    slot = meta.next
-                }
-            }
-            shard.pointee.order.forEachHead(collect)
-        }
-        keys.sort { ($0.height, $0.order) < ($1.height, $1.order) }
-        return keys.map(\.key)
-    }
-
     // MARK: Settings
 
     /// The cache's name, for people.

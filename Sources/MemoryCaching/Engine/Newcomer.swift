@@ -29,12 +29,12 @@ struct Newcomer {
 
 /// What came of an attempt to store a newcomer.
 @usableFromInline
-enum InsertionOutcome {
+package enum InsertionOutcome {
     case stored
     /// It is larger than the whole cache, or worth less than what it would displace.
     case refused
-    /// The key changed since the load began.
-    case revoked
+    /// The key changed since the load or the update began.
+    case changed
     /// Its shard cannot pay for it: it is to be stored as a large value.
     case isLarge
 }

@@ -16,6 +16,8 @@ enum FlightOutcome<Value: Sendable>: Sendable {
     case failure(any Error)
     /// A bulk load returned without a value for this key.
     case absent
+    /// There was no need for a load: another one had stored this value already.
+    case present(Value)
     /// The waiter was cancelled and left; the load is not its business any more.
     case left
 }
@@ -42,12 +44,14 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// A flight without waiters.
     ///
-    /// - Parameter deadline: for a refresh in the background, the last deadline of the value that it is to replace.
-    init(key: Key, hash: Int, run: LoadRun, isBackground: Bool, replacing deadline: Int64? = nil) {
+    /// - Parameters:
+    ///   - target: what the result may be stored over.
+    ///   - isBackground: whether the load goes on without waiters.
+    init(key: Key, hash: Int, run: LoadRun, for target: LoadTicket.Target, isBackground: Bool) {
         self.key = key
         self.hash = hash
         self.run = run
-        ticket = LoadTicket(replacing: deadline)
+        ticket = LoadTicket(for: target)
         state = ForkSafeMutex(State(machine: FlightMachine(isBackground: isBackground)))
     }
 

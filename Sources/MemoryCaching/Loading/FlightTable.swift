@@ -16,15 +16,24 @@ public import Synchronization
 final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias OneFlight = Flight<Key, Value>
 
-    /// Flights under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
+    /// Flights and permits under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
     @usableFromInline let count = Atomic<Int>(0)
 
     private let buckets = ForkSafeMutex<[Int: Bucket]>([:])
 
     private struct Bucket {
         var flights: [OneFlight] = []
+        /// Of values that callers make on their own threads.
+        var permits: [Permit] = []
         /// Differs whenever the flights do; drawn from one counter for the table, so that it never repeats.
         var stamp: UInt64 = 0
+    }
+
+    /// A ticket without a flight: nobody else waits for the value.
+    struct Permit: Sendable {
+        let key: Key
+        let hash: Int
+        let ticket: LoadTicket
     }
 
     private let stamps = Atomic<UInt64>(1)
@@ -45,14 +54,19 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Joins the flight of `key`, or opens one that belongs to the run that `makeRun` names.
-    func board(_ key: Key, mayLeave: Bool, makeRun: () -> LoadRun) -> Boarding {
+    func board(
+        _ key: Key,
+        for target: LoadTicket.Target = .absent,
+        mayLeave: Bool,
+        makeRun: () -> LoadRun
+    ) -> Boarding {
         let hash = key.hashValue
         while true {
             let bucket = contents(hash)
             for flight in bucket.flights where flight.key == key {
                 if let waiter = flight.join(mayLeave: mayLeave) { return .joined(flight, waiter) }
             }
-            let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: false)
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, isBackground: false)
             guard let waiter = flight.join(mayLeave: mayLeave) else { continue }
             if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
         }
@@ -64,31 +78,45 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         while true {
             let bucket = contents(hash)
             if bucket.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
-            let flight = OneFlight(key: key, hash: hash, run: makeRun(), isBackground: true, replacing: deadline)
+            let target = LoadTicket.Target.stale(deadline: deadline)
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, isBackground: true)
             if file(flight, ifUnchangedSince: bucket.stamp) { return flight }
         }
     }
 
-    /// The key changes: whatever is being loaded for it stays out of the cache.
-    func revoke(_ key: Key) {
-        for flight in contents(key.hashValue).flights where flight.key == key { flight.revoke() }
+    /// A caller is about to make a value of `key` on its own thread.
+    func openPermit(for key: Key) -> Permit {
+        let permit = Permit(key: key, hash: key.hashValue, ticket: LoadTicket())
+        buckets.withLock { buckets in
+            buckets[permit.hash, default: Bucket()].permits.append(permit)
+            count.add(1, ordering: .sequentiallyConsistent)
+        }
+        return permit
     }
 
-    /// Every key changes.
-    func revokeAll() {
-        let flights = buckets.withLock { buckets in buckets.values.flatMap(\.flights) }
-        for flight in flights { flight.revoke() }
+    /// The value has been stored, or will not be.
+    func close(_ permit: Permit) {
+        edit(permit.hash) { bucket in bucket.permits.removeAll { $0.ticket === permit.ticket } }
+    }
+
+    /// The key changes: whatever is being loaded for it stays out of the cache.
+    func revoke(_ key: Key) {
+        let bucket = contents(key.hashValue)
+        for flight in bucket.flights where flight.key == key { flight.revoke() }
+        for permit in bucket.permits where permit.key == key { permit.ticket.revoke() }
+    }
+
+    /// The keys that `isInvalid` names change.
+    func revokeAll(where isInvalid: (Key) -> Bool) {
+        for bucket in buckets.withLock({ Array($0.values) }) {
+            for flight in bucket.flights where isInvalid(flight.key) { flight.revoke() }
+            for permit in bucket.permits where isInvalid(permit.key) { permit.ticket.revoke() }
+        }
     }
 
     /// The flight has landed: forgets it and tells its waiters.
     func land(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
-        buckets.withLock { buckets in
-            guard var bucket = buckets.removeValue(forKey: flight.hash) else { return }
-            bucket.flights.removeAll { $0 === flight }
-            bucket.stamp = nextStamp()
-            if !bucket.flights.isEmpty { buckets[flight.hash] = bucket }
-        }
-        count.subtract(1, ordering: .sequentiallyConsistent)
+        edit(flight.hash) { bucket in bucket.flights.removeAll { $0 === flight } }
         flight.land(outcome)
     }
 
@@ -96,6 +124,17 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func landUnloaded(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
         flight.run.withdrawOne()
         land(flight, outcome)
+    }
+
+    /// Takes one flight or permit, which the caller holds, out of the bucket of `hash`.
+    private func edit(_ hash: Int, _ remove: (inout Bucket) -> Void) {
+        buckets.withLock { buckets in
+            guard var bucket = buckets.removeValue(forKey: hash) else { return }
+            remove(&bucket)
+            bucket.stamp = nextStamp()
+            if !(bucket.flights.isEmpty && bucket.permits.isEmpty) { buckets[hash] = bucket }
+        }
+        count.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     private func contents(_ hash: Int) -> Bucket {

@@ -54,8 +54,14 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// All keys are removed. Call it before they are.
     @usableFromInline
     func willRemoveAll() {
-        flights.revokeAll()
+        flights.revokeAll { _ in true }
         failures?.removeAll()
+    }
+
+    /// The keys that `isInvalid` names are removed. Call it before they are.
+    func willRemoveAll(where isInvalid: (Key) -> Bool) {
+        flights.revokeAll(where: isInvalid)
+        failures?.removeAll(where: isInvalid)
     }
 
     /// The error that loading `key` is known to end with for now, if `E` can express it.

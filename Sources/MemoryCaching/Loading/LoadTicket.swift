@@ -13,15 +13,31 @@ import Synchronization
 /// comes before the change and is overwritten by it: a change always wins, and no lock spans both steps.
 ///
 /// A change may come just when a load begins and miss its ticket. A removal has then come before the load, as far as
-/// anybody can tell; a new value is found in the entry's place, which therefore has to be as the load left it.
+/// anybody can tell; a new value is found in the entry's place, which therefore has to be as the load left it. A load
+/// that was asked for though there is a value replaces whatever is there: it has begun after such a change has.
 @usableFromInline
 package final class LoadTicket: Sendable {
     private let revoked = Atomic<Bool>(false)
-    /// The last deadline of the stale entry that the load is to replace; nil if there was no entry.
-    let replacedDeadline: Int64?
+    /// What the result may be stored over.
+    let target: Target
+
+    /// What a load is made for.
+    package enum Target: Sendable, Equatable {
+        /// A key that has no entry.
+        case absent
+        /// The stale entry with this last deadline.
+        case stale(deadline: Int64)
+        /// A key with an entry or without one.
+        case any
+    }
 
     /// A ticket that nobody has revoked.
-    package init(replacing deadline: Int64? = nil) { replacedDeadline = deadline }
+    init(for target: Target) { self.target = target }
+
+    /// A ticket for a key without an entry, or for the entry with this last deadline.
+    package convenience init(replacing deadline: Int64? = nil) {
+        self.init(for: deadline.map { .stale(deadline: $0) } ?? .absent)
+    }
 
     /// Whether the result must stay out.
     package var isRevoked: Bool { revoked.load(ordering: .acquiring) }
@@ -32,6 +48,12 @@ package final class LoadTicket: Sendable {
     /// Whether the result may be stored over an entry with this last deadline, or where there is none.
     @usableFromInline
     func admits(over deadline: Int64?) -> Bool {
-        !isRevoked && (deadline == nil || deadline == replacedDeadline)
+        guard !isRevoked else { return false }
+        guard let deadline else { return true }
+        return switch target {
+        case .absent: false
+        case .stale(let replaced): replaced == deadline
+        case .any: true
+        }
     }
 }

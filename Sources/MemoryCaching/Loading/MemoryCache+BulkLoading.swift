@@ -73,7 +73,7 @@ extension MemoryCache {
                 shared.append((flight, waiter))
             case .leads(let flight, let waiter):
                 if let value = presentValue(forKey: key) {
-                    loading.flights.landUnloaded(flight, .value(value))
+                    loading.flights.landUnloaded(flight, .present(value))
                     found[key] = value
                 } else {
                     led.append((flight, waiter))
@@ -91,7 +91,7 @@ extension MemoryCache {
                 continue
             }
             switch await outcome(of: flight, for: waiter) {
-            case .value(let value): found[flight.key] = value
+            case .value(let value), .present(let value): found[flight.key] = value
             case .recursive(let value):
                 failure = failure ?? CacheLoadingError.recursiveLoad(key: "\(flight.key)") as? E
                 found[flight.key] = value

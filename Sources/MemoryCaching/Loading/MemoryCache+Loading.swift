@@ -59,20 +59,53 @@ extension MemoryCache {
         return try await loadedValue(forKey: key, load())
     }
 
-    /// The value for a key that was not there a moment ago.
+    /// As the other method of this name, with a closure that never suspends: without this, a bare closure
+    /// after `await` would be taken for that of ``value(forKey:orSet:)``, which is not shared by callers.
+    @inlinable
+    public nonisolated(nonsending) func value<E: Error>(
+        forKey key: Key,
+        load: @autoclosure () -> @Sendable () throws(E) -> Value
+    ) async throws(E) -> Value {
+        if !hasStaleWindow, let value = value(forKey: key) { return value }
+        let plain = load()
+        let load: @Sendable () async throws(E) -> Value = { () async throws(E) -> Value in try plain() }
+        return try await hasStaleWindow ? value(forKey: key, load: load) : loadedValue(forKey: key, load)
+    }
+
+    /// Loads the value for `key` though one may be there, and stores it in place of that.
+    ///
+    /// Until the load has ended, lookups find the old value; it stays if the load fails. A load of the key that is under
+    /// way is shared. For the rest as ``value(forKey:load:)``; a failure that is remembered keeps nobody from trying.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - load: makes the value. It may outlive the call, and runs on no actor unless it says so.
+    /// - Returns: the new value.
+    /// - Throws: what the load throws; `CancellationError` and ``CacheLoadingError`` where `E` can express them.
+    @discardableResult
+    public nonisolated(nonsending) func refreshValue<E: Error>(
+        forKey key: Key,
+        load: @escaping @Sendable () async throws(E) -> Value
+    ) async throws(E) -> Value {
+        try await loadedValue(forKey: key, isForced: true, load)
+    }
+
+    /// The value for a key that was not there a moment ago; or, where `isForced`, one that is loaded in any case.
     @usableFromInline
     nonisolated(nonsending) func loadedValue<E: Error>(
         forKey key: Key,
+        isForced: Bool = false,
         _ load: @escaping @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
         let cancellation = CancellationError() as? E
         while true {
-            if let failure = loading.rememberedFailure(of: key, as: E.self) { throw failure }
+            if !isForced, let failure = loading.rememberedFailure(of: key, as: E.self) { throw failure }
             if let cancellation, Task.isCancelled { throw cancellation }
             let flight: Flight<Key, Value>
             let waiter: Flight<Key, Value>.Waiter
             switch loading.flights.board(
                 key,
+                for: isForced ? .any : .absent,
                 mayLeave: cancellation != nil,
                 makeRun: { LoadRun(priority: Task.currentPriority) }
             ) {
@@ -82,11 +115,11 @@ extension MemoryCache {
             case .leads(let new, let seat):
                 (flight, waiter) = (new, seat)
                 // Another load may have landed between the miss and the boarding.
-                if let value = presentValue(forKey: key) {
-                    loading.flights.landUnloaded(flight, .value(value))
+                if !isForced, let value = presentValue(forKey: key) {
+                    loading.flights.landUnloaded(flight, .present(value))
                     return value
                 }
-                start(flight, reason: .miss, load)
+                start(flight, reason: isForced ? .refresh : .miss, load)
             }
             guard let outcome = await outcome(of: flight, for: waiter) else {
                 return try await recursiveValue(forKey: key, in: flight.run, load)
@@ -100,6 +133,8 @@ extension MemoryCache {
                 if let error = error as? E { throw error }
             case .left:
                 if let cancellation { throw cancellation }
+            case .present(let value):
+                if !isForced { return value }
             case .absent: break
             }
             // The load of somebody else ended in a way that this caller cannot be told of: it loads for itself.

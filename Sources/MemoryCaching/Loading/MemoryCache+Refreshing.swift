@@ -57,12 +57,12 @@ extension MemoryCache {
 
     /// The load of a flight has failed: where it was a refresh, the stale window has had its one.
     func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
-        if flight.ticket.replacedDeadline == nil { loading.didFail(flight, error) } else { didFindNothing(for: flight) }
+        if case .stale = flight.ticket.target { didFindNothing(for: flight) } else { loading.didFail(flight, error) }
     }
 
     /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.
     func didFindNothing(for flight: Flight<Key, Value>) {
-        guard let deadline = flight.ticket.replacedDeadline else { return }
+        guard case .stale(let deadline) = flight.ticket.target else { return }
         engine.noteFailedRefresh(of: flight.key, deadline: deadline)
     }
 }

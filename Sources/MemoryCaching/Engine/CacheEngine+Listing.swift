@@ -1,0 +1,76 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import Synchronization
+
+// Going over all entries for the owner: what is listed is a snapshot, and no use of the entries.
+extension CacheEngine {
+    /// Up to `limit` keys, those worth least first.
+    package func coldestKeys(_ limit: Int) -> [Key] {
+        entriesByWorth { storage, slot in storage.entries[Int(slot)].key }.prefix(max(0, limit)).map { $0 }
+    }
+
+    /// Up to `limit` keys, those worth most first.
+    package func hottestKeys(_ limit: Int) -> [Key] {
+        entriesByWorth { storage, slot in storage.entries[Int(slot)].key }.reversed().prefix(max(0, limit)).map { $0 }
+    }
+
+    /// Up to `limit` keys and values, those worth most first, without those whose content has been discarded.
+    package func entries(limit: Int) -> [(key: Key, value: Value)] {
+        let all = entriesByWorth { storage, slot in
+            (key: storage.entries[Int(slot)].key, value: storage.entries[Int(slot)].value)
+        }
+        var living = Array(all.reversed())
+        if let hooks, hasDiscardable.load(ordering: .relaxed), evictsDiscarded.load(ordering: .relaxed) {
+            living.removeAll { hooks.isDiscarded($0.value) }
+        }
+        return Array(living.prefix(max(0, limit)))
+    }
+
+    /// Removes the entries whose keys `isInvalid` names. It is asked outside the locks, shard by shard; what is set
+    /// meanwhile may stay or go.
+    package func removeAll(where isInvalid: (Key) -> Bool) {
+        var index = 0
+        while let shard = lockShard(at: index) {
+            var keys: [Key] = []
+            let storage = shard.pointee.storage
+            storage.forEachSlot { keys.append(storage.entries[Int($0)].key) }
+            unlock(shard)
+            for key in keys where isInvalid(key) { removeValue(forKey: key) }
+            index += 1
+        }
+    }
+
+    /// What `part` takes of the entries whose lifetime is not over, in the order in which they would go if nothing were
+    /// used any more.
+    private func entriesByWorth<Part>(_ part: (EntryStorage<Key, Value>, UInt32) -> Part) -> [Part] {
+        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        var found: [(part: Part, height: Double, order: Int)] = []
+        forEachShard { shard in
+            let storage = shard.pointee.storage
+            let view = storage.view
+            func collect(from head: UInt32) {
+                var slot = head
+                while slot != 0 {
+                    let meta = view[slot].pointee
+                    let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
+                    if deadline > now || deadline == .max {
+                        var height = shard.pointee.base + Double(meta.height)
+                        if meta.info.has(EntryInfo.touched) {
+                            let weight = shard.pointee.weights.weight(level: min(15, meta.info.level + 1))
+                            height += Double(shard.pointee.weights.stay(weight: weight, density: meta.info.density))
+                        }
+                        found.append((part(storage, slot), height, found.count))
+                    }
+                    slot = meta.next
+                }
+            }
+            shard.pointee.order.forEachHead(collect)
+        }
+        found.sort { ($0.height, $0.order) < ($1.height, $1.order) }
+        return found.map(\.part)
+    }
+}

@@ -1,0 +1,121 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Loading: forced refresh", .timeLimit(.minutes(1)))
+struct LoadingForcedTests {
+    enum Trouble: Error { case now }
+
+    @Test("A refresh loads though a value is there, which lookups find until the load has ended")
+    func refresh() async {
+        let clock = ManualClock()
+        let cache = MemoryCache<String, Int>(options: .init(expiresAfter: .seconds(10), clock: clock))
+        cache["a"] = 1
+        clock.advance(by: .seconds(9))
+        let value = await cache.refreshValue(forKey: "a") {
+            #expect(cache.peekValue(forKey: "a") == 1)
+            return 2
+        }
+        #expect(value == 2 && cache["a"] == 2)
+        // Its lifetime has begun anew.
+        clock.advance(by: .seconds(9))
+        #expect(cache["a"] == 2)
+        #expect(await cache.refreshValue(forKey: "b") { 3 } == 3)
+        #expect(cache["b"] == 3)
+    }
+
+    @Test("A refresh that fails leaves the old value; a remembered failure keeps nobody from refreshing")
+    func failure() async throws {
+        let cache = MemoryCache<String, Int>(options: .init(failureLifetime: .seconds(3600)))
+        cache["a"] = 1
+        for _ in 0..<2 {
+            await #expect(throws: Trouble.now) {
+                try await cache.refreshValue(forKey: "a") { () async throws -> Int in throw Trouble.now }
+            }
+        }
+        #expect(cache.statistics.loads == 2)
+        #expect(try await cache.value(forKey: "a") { () async throws -> Int in 7 } == 1)
+        #expect(try await cache.refreshValue(forKey: "a") { () async throws -> Int in 2 } == 2)
+    }
+
+    @Test("Refreshes and misses of one key share one load", arguments: [false, true])
+    func shared(beginsWithMiss: Bool) async {
+        let cache = MemoryCache<String, Int>()
+        let (gate, calls) = (Gate(), Counter())
+        let load: @Sendable () async -> Int = {
+            await gate.pass()
+            return calls.increment()
+        }
+        let tasks = [beginsWithMiss, !beginsWithMiss, true, false].enumerated().map { number, isMiss in
+            Task {
+                await yieldUntil { cache.loading.waiterCount(forKey: "a") >= number }
+                return isMiss
+                    ? await cache.value(forKey: "a", load: load) : await cache.refreshValue(forKey: "a", load: load)
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 4 }
+        gate.open()
+        for task in tasks { #expect(await task.value == 1) }
+        #expect(calls.value == 1 && cache["a"] == 1)
+    }
+
+    @Test("A change during a refresh wins", arguments: 0..<3)
+    func changeWins(_ way: Int) async {
+        let cache = MemoryCache<String, Int>()
+        cache["a"] = 1
+        let value = await cache.refreshValue(forKey: "a") {
+            switch way {
+            case 0: cache["a"] = 5
+            case 1: cache.removeValue(forKey: "a")
+            default: cache.removeAll { _ in true }
+            }
+            return 2
+        }
+        #expect(value == 2)
+        #expect(cache["a"] == (way == 0 ? 5 : nil))
+    }
+
+    @Test("A flight that ends without a load, because the value has turned up, is no answer to a refresh")
+    func unloaded() async {
+        let cache = MemoryCache<String, Int>()
+        cache["a"] = 1
+        // As a miss that has found the value between its boarding and its load.
+        let makeRun = { LoadRun(priority: .medium) }
+        guard case .leads(let flight, _) = cache.loading.flights.board("a", mayLeave: false, makeRun: makeRun) else {
+            Issue.record("somebody else is loading")
+            return
+        }
+        let refresh = Task { await cache.refreshValue(forKey: "a") { 2 } }
+        await yieldUntil { flight.suspendedCount == 1 }
+        cache.loading.flights.landUnloaded(flight, .present(1))
+        #expect(await refresh.value == 2)
+        #expect(cache["a"] == 2)
+    }
+
+    @Test("A cancelled refresh leaves at once, and its load's result stays out")
+    func cancellation() async throws {
+        let cache = MemoryCache<String, Int>()
+        cache["a"] = 1
+        let gate = Gate()
+        let task = Task {
+            try await cache.refreshValue(forKey: "a") { () async throws -> Int in
+                await gate.pass()
+                return 2
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        gate.open()
+        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+        #expect(cache["a"] == 1)
+    }
+}

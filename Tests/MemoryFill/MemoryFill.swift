@@ -55,6 +55,11 @@ enum Kind: String, CaseIterable {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["overhead"] { return Overhead.run() }
         if arguments == ["reactions"] { return ReactionTimes.run() }
+        if arguments.first == "crowd" {
+            let numbers = arguments.dropFirst().compactMap { Int($0) }
+            guard numbers.count == 4 else { throw Usage() }
+            return Crowd.run(caches: numbers[0], threads: numbers[1], bytes: numbers[2], seconds: numbers[3])
+        }
         guard arguments.count == 4 || arguments.count == 5, let kind = Kind(rawValue: arguments[0]),
             let sizes = Sizes(arguments[1]), let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]),
             threads > 0,
@@ -99,6 +104,7 @@ enum Kind: String, CaseIterable {
         print(
             """
             {"kind": "\(kind.rawValue)", "bytes": "\(arguments[1])", "threads": \(threads), "inserted": \(mebibytes << 20), \
+            "allocator": "\(Platform.allocatorName)", \
             "readable": \(readable), "share": \(share), "wrong": \(wrong), \
             "limit": \(budget.limitBytes ?? 0), "used": \(budget.usedBytes), "trims": \(governor.trims), \
             "trimMilliseconds": \(governor.trimNanoseconds / 1_000_000), "trimmed": \(governor.bytesTrimmed), \

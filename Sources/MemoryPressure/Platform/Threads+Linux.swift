@@ -57,8 +57,20 @@ extension Platform {
     /// A number of the calling thread's own, for as long as it runs.
     package static var currentThreadNumber: UInt { UInt(pthread_self()) }
 
-    /// Asks the allocator to return its free memory to the system.
-    package static func trimAllocator() { _ = cms_malloc_trim(0) }
+    /// Asks the allocator to return its free memory to the system: by its own call, where another one than the C
+    /// library's is known to be in use.
+    package static func trimAllocator() { cms_allocator_trim() }
+
+    /// Whose `malloc` this process uses, for people.
+    package static var allocatorName: String {
+        switch cms_allocator() {
+        case CMS_SYSTEM_ALLOCATOR: "system"
+        case CMS_JEMALLOC: "jemalloc"
+        case CMS_TCMALLOC: "tcmalloc"
+        case CMS_MIMALLOC: "mimalloc"
+        default: "unknown"
+        }
+    }
 
     /// Bytes that the allocator has given out and bytes that lie free in its heaps; nil where it cannot say.
     static func allocatorUsage() -> (live: Int, unused: Int)? {

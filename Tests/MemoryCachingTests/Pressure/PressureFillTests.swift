@@ -20,6 +20,7 @@ import _CacheTestSupport
     struct Report: Decodable {
         var share: Double
         var wrong: Int
+        var allocator: String
     }
 
     /// Less than the whole run's 256 MiB, and so is what is inserted: seconds instead of minutes.
@@ -73,6 +74,29 @@ import _CacheTestSupport
         #expect(sandbox.outOfMemoryKills == 0)
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
         #expect(report.wrong == 0 && report.share > 0.1, "\(outcome)")
+    }
+
+    /// Allocators in the place of the C library's, where they are installed: what they hold free is theirs to tell.
+    static let allocators = ["jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"].compactMapValues {
+        name in
+        ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/\(name)" }
+            .first { FileManager.default.fileExists(atPath: $0) }
+    }
+
+    @Test(.enabled(if: !allocators.isEmpty, "no other allocator is installed"), arguments: allocators.keys.sorted())
+    func anotherAllocatorIsAsked(name: String) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let outcome = try sandbox.run(
+            Self.tool,
+            ["memory", "4096", "384", "2"],
+            environment: ["LD_PRELOAD": Self.allocators[name] ?? ""],
+            seconds: 120
+        )
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0)
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.wrong == 0 && report.allocator == name && report.share > 0.2, "\(outcome)")
     }
 
     @Test(arguments: ["dictionary", "foundation"]) func whatHasNoLimitIsKilled(kind: String) throws {

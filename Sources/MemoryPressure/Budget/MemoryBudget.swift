@@ -11,10 +11,11 @@
 /// print(budget.limitBytes ?? 0, budget.usedBytes, budget.availableBytes)
 /// ```
 /// The limit is the least of memory.max and memory.high (cgroup version 2) or memory.limit_in_bytes (version 1) over
-/// the process's own cgroup and all its ancestors, of RLIMIT_AS, and of the machine's memory. Used is what the kernel
-/// charges against it less inactive file pages, which it takes back before it refuses anything: page cache not in use
-/// and lazily freed pages. That is the kubelet's "working set". Resident set size plays no part: it counts pages that
-/// are free for the taking, and misses what the kernel charges elsewhere.
+/// the process's own cgroup and all its ancestors, of RLIMIT_AS and RLIMIT_DATA, and of the machine's memory. Used is
+/// what the kernel charges against it less what can be had at once: inactive file pages, which the kernel takes back
+/// before it refuses anything (page cache not in use and lazily freed pages), and, against the limits of setrlimit(2),
+/// what lies free in the allocator's heap. For a container that is the kubelet's "working set". Resident set size plays
+/// no part: it counts pages that are free for the taking, and misses what the kernel charges elsewhere.
 public struct MemoryBudget: Sendable, Hashable {
     /// The least limit that binds this process, in bytes; nil where none could be found.
     public var limitBytes: Int?

@@ -10,10 +10,32 @@ package struct MemoryConstraint: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// memory.max and memory.high, or memory.limit_in_bytes, of the cgroup at this directory.
         case cgroup(CgroupMembership.Version, directory: String)
-        /// RLIMIT_AS: address space, mapped or touched.
-        case addressSpace
+        /// RLIMIT_AS, RLIMIT_DATA: what is mapped, touched or not, but for what lies free in the allocator's heap.
+        /// That can be used again, and never leaves the address space.
+        case resource(ResourceLimit)
         /// The machine's memory.
         case machine
+    }
+
+    /// A limit of setrlimit(2).
+    package enum ResourceLimit: Sendable, CaseIterable {
+        case addressSpace, data
+
+        /// The beginning of its line in `/proc/self/limits`.
+        var name: String {
+            switch self {
+            case .addressSpace: "Max address space"
+            case .data: "Max data size"
+            }
+        }
+
+        /// Which number of `/proc/self/statm` counts against it, in pages.
+        var place: Int {
+            switch self {
+            case .addressSpace: 0
+            case .data: 5
+            }
+        }
     }
 
     package var kind: Kind
@@ -31,7 +53,10 @@ package struct MemoryConstraint: Sendable, Equatable {
                 constraints.append(.init(kind: .cgroup(membership.version, directory: directory), limit: limit))
             }
         }
-        if let limit = addressSpaceLimit(files) { constraints.append(.init(kind: .addressSpace, limit: limit)) }
+        for resource in ResourceLimit.allCases {
+            guard let limit = softLimit(resource, files) else { continue }
+            constraints.append(.init(kind: .resource(resource), limit: limit))
+        }
         if let machine { constraints.append(.init(kind: .machine, limit: machine)) }
         return constraints
     }
@@ -43,9 +68,11 @@ package struct MemoryConstraint: Sendable, Equatable {
             guard let usage = files.text(version.usagePath(in: directory))?.byteCount else { return nil }
             let inactive = files.text(directory + "/memory.stat")?.number(after: version.inactiveFileName) ?? 0
             return max(0, usage - max(0, inactive))
-        case .addressSpace:
-            let pages = files.text("/proc/self/statm")?.split(separator: " ").first?.byteCount
-            return pages.map { $0.multipliedReportingOverflow(by: Platform.pageSize).partialValue }
+        case .resource(let resource):
+            let numbers = files.text("/proc/self/statm")?.split(separator: " ").dropFirst(resource.place)
+            guard let pages = numbers?.first?.byteCount else { return nil }
+            let mapped = pages.multipliedReportingOverflow(by: Platform.pageSize).partialValue
+            return max(0, mapped - files.unusedHeapBytes())
         case .machine:
             guard let available = files.text("/proc/meminfo")?.number(after: "MemAvailable:") else { return nil }
             return max(0, limit - max(0, available) * 1024)
@@ -76,9 +103,9 @@ package struct MemoryConstraint: Sendable, Equatable {
         }
     }
 
-    /// The soft limit of "Max address space" in `/proc/self/limits`.
-    private static func addressSpaceLimit(_ files: SystemFiles) -> Int? {
-        let name = "Max address space"
+    /// The soft limit in `/proc/self/limits`.
+    private static func softLimit(_ resource: ResourceLimit, _ files: SystemFiles) -> Int? {
+        let name = resource.name
         for line in (files.text("/proc/self/limits") ?? "").split(separator: "\n") where line.hasPrefix(name) {
             return line.dropFirst(name.count).split(separator: " ").first?.byteCount
         }

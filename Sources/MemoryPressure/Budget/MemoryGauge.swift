@@ -129,19 +129,24 @@ private final class KeptConstraint {
     var room = Int.min
     private let usage: KeptFile
     private let statistics: KeptFile?
+    private let unusedHeapBytes: @Sendable () -> Int
+    /// Bytes that are charged and can be had at once: file pages, or what lies free in the heap.
     private var reclaimable = 0
     private var reclaimableReadAt: UInt64?
+    /// Nanoseconds that the last question for it took.
+    private var reclaimableCost: UInt64 = 0
 
     init?(_ constraint: MemoryConstraint, _ files: SystemFiles) {
         kind = constraint.kind
         key = constraint.key
         limit = constraint.limit
+        unusedHeapBytes = files.unusedHeapBytes
         let path: String
         switch constraint.kind {
         case .cgroup(let version, let directory):
             path = version.usagePath(in: directory)
             statistics = KeptFile(files.root + directory + "/memory.stat")
-        case .addressSpace:
+        case .resource:
             path = "/proc/self/statm"
             statistics = nil
         case .machine:
@@ -154,9 +159,19 @@ private final class KeptConstraint {
 
     func read(_ now: UInt64, exact: Bool, pinned: Int, _ correction: inout Int) -> Bool {
         switch kind {
-        case .addressSpace:
-            guard let pages = usage.number() else { return false }
-            used = pages.multipliedReportingOverflow(by: Platform.pageSize).partialValue
+        case .resource(let resource):
+            guard let pages = usage.number(at: resource.place) else { return false }
+            let mapped = pages.multipliedReportingOverflow(by: Platform.pageSize).partialValue
+            // Heaps of many free chunks take milliseconds to count: a twentieth of the time at most.
+            let isNear = mapped - reclaimable > MemoryMarks(limit: limit).near
+            let age = max(isNear ? MemoryGauge.nearAge : MemoryGauge.farAge, 19 * reclaimableCost)
+            if mapped > limit / 2, exact || reclaimableReadAt.map({ now &- $0 >= age }) ?? true {
+                let begin = Platform.monotonicNanoseconds()
+                reclaimable = unusedHeapBytes()
+                reclaimableCost = Platform.monotonicNanoseconds() &- begin
+                reclaimableReadAt = now
+            }
+            used = max(0, mapped - reclaimable)
         case .machine:
             guard let kibibytes = usage.number(after: "MemAvailable:") else { return false }
             used = max(0, limit - kibibytes.multipliedReportingOverflow(by: 1024).partialValue)
@@ -197,7 +212,7 @@ extension MemoryConstraint {
     var key: Key {
         switch kind {
         case .cgroup(_, let directory): Key(directory: directory, isMachine: false)
-        case .addressSpace: Key(directory: "", isMachine: false)
+        case .resource(let resource): Key(directory: resource.name, isMachine: false)
         case .machine: Key(directory: "", isMachine: true)
         }
     }

@@ -15,6 +15,9 @@ package struct SystemFiles: Sendable {
     /// The value of an environment variable.
     package var environment: @Sendable (String) -> String?
 
+    /// Bytes that lie free in the allocator's heap; 0 for a directory of files.
+    package var unusedHeapBytes: @Sendable () -> Int = { 0 }
+
     /// The files below `root`, and `environment` in the place of the process's own.
     package init(root: String, environment: @escaping @Sendable (String) -> String? = { _ in nil }) {
         self.root = root
@@ -22,7 +25,11 @@ package struct SystemFiles: Sendable {
     }
 
     /// The real system's.
-    package static let system = SystemFiles(root: "", environment: Platform.environment)
+    package static let system = {
+        var files = SystemFiles(root: "", environment: Platform.environment)
+        files.unusedHeapBytes = { Platform.allocatorUsage()?.unused ?? 0 }
+        return files
+    }()
 
     /// The text of the file at `path`, or nil where it is missing, unreadable or a directory.
     package func text(_ path: String) -> String? { Platform.read(root + path) }

@@ -62,6 +62,20 @@ package struct KeptFile: ~Copyable {
         }
     }
 
+    /// The number at `place` among the words of the file, from 0; nil where there is none, or reading fails.
+    package borrowing func number(at place: Int) -> Int? {
+        withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, 0)
+            guard count > 0 else { return nil }
+            var words = UnsafeRawBufferPointer(rebasing: buffer[..<count])[...]
+            for _ in 0..<place {
+                guard let blank = words.firstIndex(of: 32) else { return nil }
+                words = words[(blank + 1)...]
+            }
+            return Self.decimal(UnsafeRawBufferPointer(rebasing: words))
+        }
+    }
+
     /// The number after `name` and a blank at the beginning of a line; nil where there is no such line.
     package borrowing func number(after name: StaticString) -> Int? { numbers(after: name, name).0 }
 

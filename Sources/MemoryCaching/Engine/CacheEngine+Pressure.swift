@@ -19,11 +19,15 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package var marginalPrice: Double {
         var price = Double.infinity
-        forEachShard { shard in
+        let isWhole = forEachFreeShard { shard in
             price = min(price, shard.pointee.leastHeight(for: .costLimit))
             let free = shard.pointee.base + Double(shard.pointee.order.free.leastHeight)
             price = min(price, free / Double(bytesPerFreeEntry))
         }
+        // A shard in use is not waited for: with 160 threads that wanted room in 40 caches, 156 stood waiting to ask
+        // for prices. What was known before serves, and 0, which has the cache asked, where nothing was.
+        if !isWhole { return min(price, Double(bitPattern: knownPrice.load(ordering: .relaxed))) }
+        knownPrice.store(price.bitPattern, ordering: .relaxed)
         return price
     }
 

@@ -195,6 +195,23 @@ extension CacheEngine {
         }
     }
 
+    /// Calls `body` with every shard that is not in use, each locked for the time; returns whether these were all.
+    func forEachFreeShard(_ body: (ShardPointer) -> Void) -> Bool {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return true }
+        var isWhole = true
+        for index in 0..<1 << Int(word & 63) {
+            let shard = Self.shard(index, of: word)
+            guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else {
+                isWhole = false
+                continue
+            }
+            if shard.pointee.isRetired { isWhole = false } else { body(shard) }
+            unlock(shard)
+        }
+        return isWhole
+    }
+
     /// Moves the entries of the one shard to many, in the order in which they wait.
     @usableFromInline
     @inline(never)

@@ -19,11 +19,12 @@ extension MemoryGovernor {
         guard bytes > 0 else { return 0 }
         let begin = now()
         var sellers = participants()
+        // Asked for once, and then of whoever has sold: the others' change little meanwhile.
+        var prices = sellers.map(\.price)
         var freed = 0
         var lastPrice = -Double.infinity
         state.withLock { $0.disturbances += 1 }
         while freed < bytes, !sellers.isEmpty {
-            let prices = sellers.map(\.price)
             guard let cheapest = prices.indices.min(by: { prices[$0] < prices[$1] }), prices[cheapest].isFinite else {
                 break
             }
@@ -38,10 +39,15 @@ extension MemoryGovernor {
             freed += Int(min(Double(given) * seller.bytesPerCost, 1e18))
             lastPrice = max(lastPrice, prices[cheapest])
             // A cache that would not sell at its own price has nothing to sell.
-            if given <= 0 { sellers.remove(at: cheapest) }
+            if given <= 0 {
+                sellers.remove(at: cheapest)
+                prices.remove(at: cheapest)
+            } else {
+                prices[cheapest] = seller.price
+            }
         }
         if lastPrice.isFinite, sellers.count > 1 {
-            for seller in sellers where seller.price >= lastPrice {
+            for (seller, price) in zip(sellers, prices) where price >= lastPrice {
                 seller.cache.raisePrice(to: lastPrice * seller.bytesPerCost)
             }
         }

@@ -49,6 +49,9 @@ extension Platform {
     /// A number of the calling thread's own, for as long as it runs.
     package static var currentThreadNumber: UInt { UInt(bitPattern: pthread_self()) }
 
+    /// Whose `malloc` this process uses, for people.
+    package static var allocatorName: String { "system" }
+
     /// Asks the allocator to return its free memory to the system.
     package static func trimAllocator() { _ = cms_malloc_trim(0) }
 
@@ -58,9 +61,6 @@ extension Platform {
         guard cms_allocator_usage(&live, &unused) != 0 else { return nil }
         return (live, unused)
     }
-
-    /// Calls `body` in the child after every fork. It may do no more than touch an atomic.
-    static func onForkInChild(_ body: @convention(c) () -> Void) { pthread_atfork(nil, nil, body) }
 
     /// Waits for news on `descriptors` until `deadline` (monotonic nanoseconds; nil for ever); returns those with
     /// news. An interrupted wait returns none: the caller looks and waits again.

@@ -20,13 +20,14 @@ struct StaleCheck: AsyncParsableCommand {
         discussion: """
             Starts a server, a process that writes and processes that read. Prints the age of every stale read (how \
             long the next version had been acknowledged when the read began) and the keys that are still old 0.7 s \
-            after the last write. Needs redis-server (apt-get install redis-server) or valkey-server.
+            after the last write. With --check it looks at another promise instead. Needs redis-server (apt-get install redis-server) or valkey-server.
             """
     )
 
     enum Control: String, ExpressibleByArgument, CaseIterable { case none, carelessFill, pooledReports }
-    enum Fault: String, ExpressibleByArgument, CaseIterable { case none, kill, stop, flush, cut }
-    enum Role: String, ExpressibleByArgument { case parent, reader, writer }
+    enum Fault: String, ExpressibleByArgument, CaseIterable { case none, kill, stop, flush, cut, swallow }
+    enum Check: String, ExpressibleByArgument, CaseIterable { case age, ownWrites, oldFills, oneLoad, outage }
+    enum Role: String, ExpressibleByArgument { case parent, reader, writer, caller }
 
     @Option(help: "The server's program.") var server = "redis-server"
     @Option(help: "Seconds of writing.") var seconds = 10
@@ -37,16 +38,21 @@ struct StaleCheck: AsyncParsableCommand {
     var control = Control.none
     @Option(help: "What happens to the server every two seconds: \(Fault.allCases.map(\.rawValue)).")
     var fault = Fault.none
+    @Option(help: "What to look at: \(Check.allCases.map(\.rawValue)).") var check = Check.age
+    @Option(help: "Rounds of ownWrites and oldFills.") var rounds = 10_000
+    @Flag(help: "With oneLoad: the process that loads first is killed.") var deadly = false
     @Flag(help: "Keep every thread of the readers' cooperative pools busy.") var busy = false
     @Option(help: .hidden) var role = Role.parent
     @Option(help: .hidden) var port = 0
     @Option(help: .hidden) var memory = ""
+    @Option(help: .hidden) var begin = 0.0
 
     func run() async throws {
         switch role {
         case .parent: try await runParent()
         case .writer: try await runWriter()
         case .reader: try await runReader()
+        case .caller: try await runCaller()
         }
     }
 
@@ -56,11 +62,29 @@ struct StaleCheck: AsyncParsableCommand {
         let port = Int.random(in: 20_000..<40_000)
         let memory = "/dev/shm/stale-check-\(getpid())"
         defer { unlink(memory) }
-        _ = try SharedVersions(path: memory, keyCount: keys)
         var server = try startServer(port)
         defer { stop(server) }
         try await Task.sleep(for: .milliseconds(500))
-        let children = try (0...readers).map { try startChild($0 == 0 ? .writer : .reader, port, memory) }
+        switch check {
+        case .age: break
+        case .ownWrites: return try await checkOwnWrites(port)
+        case .oldFills: return try await checkOldFills(port)
+        case .oneLoad: return try await checkOneLoad(port, memory)
+        case .outage:
+            return try await checkOutage(port) {
+                if fault == .stop { kill(server.processIdentifier, SIGSTOP) } else { stop(server) }
+            }
+        }
+        _ = try SharedVersions(path: memory, keyCount: keys)
+        let hole = try BlackHole(before: port)
+        let children = try (0...readers).map { number in
+            let isWriter = number == 0
+            return try startChild(
+                isWriter ? .writer : .reader,
+                fault == .swallow && !isWriter ? hole.port : port,
+                memory
+            )
+        }
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end, fault != .none {
             try await Task.sleep(for: .seconds(2))
@@ -73,6 +97,10 @@ struct StaleCheck: AsyncParsableCommand {
                 kill(server.processIdentifier, SIGSTOP)
                 try await Task.sleep(for: .seconds(2))
                 kill(server.processIdentifier, SIGCONT)
+            case .swallow:
+                hole.swallow(true)
+                try await Task.sleep(for: .seconds(2))
+                hole.swallow(false)
             case .flush: try tell(port, "FLUSHALL")
             case .cut: try tell(port, "CLIENT KILL TYPE normal SKIPME yes")
             }
@@ -96,12 +124,13 @@ struct StaleCheck: AsyncParsableCommand {
         server.waitUntilExit()
     }
 
-    private func startChild(_ role: Role, _ port: Int, _ memory: String) throws -> Process {
+    func startChild(_ role: Role, _ port: Int, _ memory: String, _ rest: [String] = []) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments =
             ["--role", role.rawValue, "--port", "\(port)", "--memory", memory, "--seconds", "\(seconds)"]
             + ["--keys", "\(keys)", "--writes", "\(writes)", "--control", control.rawValue] + (busy ? ["--busy"] : [])
+            + rest
         try process.run()
         return process
     }
@@ -117,7 +146,7 @@ struct StaleCheck: AsyncParsableCommand {
 
     // MARK: The children
 
-    private var options: TieredCacheOptions {
+    var options: TieredCacheOptions {
         TieredCacheOptions(softTimeout: .milliseconds(500), changeTimeout: .seconds(5))
     }
 

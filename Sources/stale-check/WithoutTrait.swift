@@ -9,7 +9,7 @@
 @main
 struct StaleCheck {
     static func main() {
-        print("USAGE: stale-check needs the trait: swift run --traits ValkeySupport stale-check --help")
+        print("USAGE: stale-check needs the trait: CACHE_TOOLS=1 swift run --traits ValkeySupport stale-check --help")
     }
 }
 #endif

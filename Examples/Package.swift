@@ -14,7 +14,7 @@ let package = Package(
         .package(
             name: "swift-memory-cache",
             path: "..",
-            traits: ["MetricsSupport", "LoggingSupport", "ServiceLifecycleSupport"]
+            traits: ["MetricsSupport", "LoggingSupport", "ServiceLifecycleSupport", "ValkeySupport"]
         ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -35,7 +35,21 @@ let package = Package(
                 .enableUpcomingFeature("MemberImportVisibility"),
                 .enableUpcomingFeature("InternalImportsByDefault"),
             ]
-        )
+        ),
+        .executableTarget(
+            name: "tier-demo",
+            dependencies: [
+                .product(name: "ValkeyCaching", package: "swift-memory-cache"),
+                .product(name: "TieredCaching", package: "swift-memory-cache"),
+                .product(name: "MemoryCaching", package: "swift-memory-cache"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

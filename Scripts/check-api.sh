@@ -11,4 +11,4 @@ if [ -z "$tag" ]; then
 fi
 swift package diagnose-api-breaking-changes "$tag" \
     --products MemoryCaching --products FoundationCaching --products PurgeableMemory \
-    --products MemoryPressure --products CacheSimulation
+    --products MemoryPressure --products CacheSimulation --products TieredCaching

@@ -5,6 +5,7 @@
 # Keep the machine quiet: some ten minutes on two cores once all is built. What needs a writable memory cgroup, or Java,
 # is left out with a line where there is none.
 set -euo pipefail
+export CACHE_TOOLS=1
 cd "$(dirname "$0")/.."
 folder=$(realpath "${1:-Documentation}")
 mkdir -p "$folder"

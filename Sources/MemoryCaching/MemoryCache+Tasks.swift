@@ -35,32 +35,7 @@ extension MemoryCache {
     @inlinable
     public func value<E: Error>(forKey key: Key, orSet make: () throws(E) -> Value) throws(E) -> Value {
         if let value = value(forKey: key) { return value }
-        return try madeValue(forKey: key, make)
-    }
-
-    /// The value for a key that was not there a moment ago, made on this thread.
-    @usableFromInline
-    func madeValue<E: Error>(forKey key: Key, _ make: () throws(E) -> Value) throws(E) -> Value {
-        let permit = loading.flights.openPermit(for: key)
-        defer { loading.flights.close(permit) }
-        let value = try make()
-        while true {
-            let outcome = engine.insert(
-                value,
-                forKey: key,
-                cost: costOfValue?(key, value) ?? 0,
-                recomputeCost: nil,
-                expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
-                if: .ticket(permit.ticket)
-            )
-            guard outcome == .changed else {
-                loading.failures?.removeValue(forKey: key)
-                return value
-            }
-            // Somebody was first, whose value may have left again.
-            if let present = presentValue(forKey: key) { return present }
-            if permit.ticket.isRevoked { return value }
-        }
+        return try loading.madeValue(forKey: key, make)
     }
 
     /// Changes the value for `key` so that no change of another thread is lost.
@@ -103,10 +78,10 @@ extension MemoryCache {
                 let outcome = engine.insert(
                     value,
                     forKey: key,
-                    cost: costOfValue?(key, value) ?? 0,
+                    cost: loading.costOfValue?(key, value) ?? 0,
                     recomputeCost: nil,
-                    expiresAfter: lifetimes.isVarying
-                        ? lifetimes.lifetime(of: value, forKey: key, given: nil) : lifetimes.afterWrite,
+                    expiresAfter: loading.lifetimes.isVarying
+                        ? loading.lifetimes.lifetime(of: value, forKey: key, given: nil) : loading.lifetimes.afterWrite,
                     if: sighting.condition
                 )
                 if outcome != .changed { return value }

@@ -36,17 +36,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @usableFromInline
     package let engine: CacheEngine<Key, Value>
 
-    /// What a value costs in bytes where the caller does not say.
+    /// Loads values into the engine, and knows what a value costs and how long it lives.
     @usableFromInline
-    let costOfValue: (@Sendable (Key, Value) -> Int)?
-
-    /// The lifetime of entries set without one of their own.
-    @usableFromInline
-    let lifetimes: LifetimePolicy<Key, Value>
-
-    /// Loads under way, and what they are counted by.
-    @usableFromInline
-    let loading: LoadCoordinator<Key, Value>
+    let loading: Loader<Key, Value>
 
     /// Whether values go stale before their lifetime is over.
     @usableFromInline
@@ -79,9 +71,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
         )
         engine.removalObserver = options.removalHandler
-        costOfValue = cost
-        lifetimes = LifetimePolicy(options: options)
-        loading = LoadCoordinator(options: options, clock: engine.clock)
+        loading = Loader(into: engine, options: options, clock: engine.clock, cost: cost)
         hasStaleWindow = loading.staleWindow > 0
     }
 
@@ -150,7 +140,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key) -> Bool {
-        setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0)
+        setValue(value, forKey: key, cost: loading.costOfValue?(key, value) ?? 0)
     }
 
     /// Stores `value`, evicting others of the least worth where the limits ask for it.
@@ -180,8 +170,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             forKey: key,
             cost: cost,
             recomputeCost: recomputeCost,
-            expiresAfter: lifetimes.isVarying
-                ? lifetimes.lifetime(of: value, forKey: key, given: lifetime) : lifetime ?? lifetimes.afterWrite
+            expiresAfter: loading.lifetimes.isVarying
+                ? loading.lifetimes.lifetime(of: value, forKey: key, given: lifetime)
+                : lifetime ?? loading.lifetimes.afterWrite
         )
     }
 
@@ -192,7 +183,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key, expiresAfter lifetime: Duration) -> Bool {
-        setValue(value, forKey: key, cost: costOfValue?(key, value) ?? 0, expiresAfter: lifetime)
+        setValue(value, forKey: key, cost: loading.costOfValue?(key, value) ?? 0, expiresAfter: lifetime)
     }
 
     /// Removes the value for `key` and returns it, or returns nil if there is none.

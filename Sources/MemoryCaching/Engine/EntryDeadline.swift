@@ -6,7 +6,7 @@
 
 /// When an entry's lifetime is over, in nanoseconds of the cache's clock.
 @usableFromInline
-struct EntryDeadline: Equatable {
+struct EntryDeadline: Equatable, Sendable {
     /// When it is over unless the entry is used.
     @usableFromInline var next: Int64
     /// When it is over however often the entry is used; also what tells one life of a key from another.

@@ -29,7 +29,7 @@ struct Newcomer {
 
 /// What came of an attempt to store a newcomer.
 @usableFromInline
-package enum InsertionOutcome {
+package enum InsertionOutcome: Sendable {
     case stored
     /// It is larger than the whole cache, or worth less than what it would displace.
     case refused

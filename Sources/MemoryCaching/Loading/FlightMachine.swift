@@ -28,14 +28,28 @@ package struct FlightMachine<Resumption> {
     /// The name of a waiter within its flight.
     package typealias WaiterID = Int
 
+    /// How far the flight has come. It never goes back.
+    package enum Phase: Int, Comparable, Sendable {
+        /// Newcomers may share it.
+        case admitting
+        /// A removal or a newer value has overtaken the load: it goes on for those who wait, and its result stays out.
+        case revoked
+        /// Nobody is interested in the result any more.
+        case abandoned
+        /// The load has ended and its outcome is known.
+        case landed
+
+        /// Whether `left` comes first.
+        package static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// How far the flight has come.
+    package private(set) var phase = Phase.admitting
+
     /// Whether newcomers may still share this flight.
-    package private(set) var isAdmitting = true
-    /// Whether nobody is interested in the result any more.
-    package private(set) var isAbandoned = false
-    /// Whether a removal or a newer value has overtaken the load.
-    package private(set) var isRevoked = false
-    /// Whether the load has ended and its outcome is known.
-    package private(set) var hasLanded = false
+    package var isAdmitting: Bool { phase == .admitting }
+    /// Whether nobody is interested in the result of the load, which goes on.
+    package var isAbandoned: Bool { phase == .abandoned }
 
     /// Whether the flight goes on without waiters, as the refresh of a stale value does.
     private let isBackground: Bool
@@ -53,9 +67,6 @@ package struct FlightMachine<Resumption> {
     package init(isBackground: Bool = false) {
         self.isBackground = isBackground
     }
-
-    /// Whether the result of the load may be put into the cache.
-    package var mayStore: Bool { !isRevoked && !isAbandoned }
 
     /// How many waiters still want the result.
     package private(set) var interestedCount = 0
@@ -88,7 +99,7 @@ package struct FlightMachine<Resumption> {
     /// A waiter has nothing more to do than wait.
     package mutating func suspend(_ id: WaiterID, _ resumption: Resumption) -> SuspendAction {
         guard let index = index(of: id) else { return .leave(resumption) }
-        guard hasLanded else {
+        guard phase == .landed else {
             waiters[index].resumption = resumption
             return .wait
         }
@@ -107,16 +118,15 @@ package struct FlightMachine<Resumption> {
     /// The task of a waiter was cancelled.
     package mutating func cancel(_ id: WaiterID) -> CancelAction {
         var action = CancelAction()
-        guard !hasLanded, let index = index(of: id), !waiters[index].isCancelled else { return action }
+        guard phase < .landed, let index = index(of: id), !waiters[index].isCancelled else { return action }
         interestedCount -= 1
         if waiters[index].mayLeave {
             action.leaving = waiters.remove(at: index).resumption
         } else {
             waiters[index].isCancelled = true
         }
-        if !isBackground, !isAbandoned, interestedCount == 0 {
-            isAbandoned = true
-            isAdmitting = false
+        if !isBackground, phase < .abandoned, interestedCount == 0 {
+            phase = .abandoned
             action.abandonsLoad = true
         }
         return action
@@ -124,15 +134,13 @@ package struct FlightMachine<Resumption> {
 
     /// The key was removed or given another value: the load goes on for those who wait, its result stays out.
     package mutating func revoke() {
-        isRevoked = true
-        isAdmitting = false
+        phase = max(phase, .revoked)
     }
 
     /// The load has ended: answers the waiters to wake with its outcome.
     package mutating func land() -> [Resumption] {
-        guard !hasLanded else { return [] }
-        hasLanded = true
-        isAdmitting = false
+        guard phase < .landed else { return [] }
+        phase = .landed
         interestedCount = 0
         let woken = waiters.compactMap(\.resumption)
         waiters.removeAll { $0.resumption != nil }

@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Synchronization
-
 extension MemoryCache {
     /// The value for `key`, from the cache or else from `load`, which runs once however many callers ask meanwhile.
     ///
@@ -52,11 +50,11 @@ extension MemoryCache {
         load: @autoclosure () -> @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
         if hasStaleWindow {
-            if let value = refreshingValue(forKey: key, load) { return value }
+            if let value = loading.refreshingValue(forKey: key, load) { return value }
         } else if let value = value(forKey: key) {
             return value
         }
-        return try await loadedValue(forKey: key, load())
+        return try await loading.loadedValue(forKey: key, load())
     }
 
     /// As the other method of this name, with a closure that never suspends: without this, a bare closure
@@ -69,7 +67,7 @@ extension MemoryCache {
         if !hasStaleWindow, let value = value(forKey: key) { return value }
         let plain = load()
         let load: @Sendable () async throws(E) -> Value = { () async throws(E) -> Value in try plain() }
-        return try await hasStaleWindow ? value(forKey: key, load: load) : loadedValue(forKey: key, load)
+        return try await hasStaleWindow ? value(forKey: key, load: load) : loading.loadedValue(forKey: key, load)
     }
 
     /// Loads the value for `key` though one may be there, and stores it in place of that.
@@ -87,57 +85,6 @@ extension MemoryCache {
         forKey key: Key,
         load: @escaping @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
-        try await loadedValue(forKey: key, isForced: true, load)
-    }
-
-    /// The value for a key that was not there a moment ago; or, where `isForced`, one that is loaded in any case.
-    @usableFromInline
-    nonisolated(nonsending) func loadedValue<E: Error>(
-        forKey key: Key,
-        isForced: Bool = false,
-        _ load: @escaping @Sendable () async throws(E) -> Value
-    ) async throws(E) -> Value {
-        let cancellation = CancellationError() as? E
-        while true {
-            if !isForced, let failure = loading.rememberedFailure(of: key, as: E.self) { throw failure }
-            if let cancellation, Task.isCancelled { throw cancellation }
-            let flight: Flight<Key, Value>
-            let waiter: Flight<Key, Value>.Waiter
-            switch loading.flights.board(
-                key,
-                for: isForced ? .any : .absent,
-                mayLeave: cancellation != nil,
-                makeRun: { LoadRun(priority: Task.currentPriority) }
-            ) {
-            case .joined(let shared, let seat):
-                (flight, waiter) = (shared, seat)
-                loading.didShare(flight)
-            case .leads(let new, let seat):
-                (flight, waiter) = (new, seat)
-                // Another load may have landed between the miss and the boarding.
-                if !isForced, let value = presentValue(forKey: key) {
-                    loading.flights.landUnloaded(flight, .present(value))
-                    return value
-                }
-                start(flight, reason: isForced ? .refresh : .miss, load)
-            }
-            guard let outcome = await outcome(of: flight, for: waiter) else {
-                return try await recursiveValue(forKey: key, in: flight.run, load)
-            }
-            switch outcome {
-            case .value(let value): return value
-            case .recursive(let value):
-                if let error = CacheLoadingError.recursiveLoad(key: "\(key)") as? E { throw error }
-                return value
-            case .failure(let error):
-                if let error = error as? E { throw error }
-            case .left:
-                if let cancellation { throw cancellation }
-            case .present(let value):
-                if !isForced { return value }
-            case .absent: break
-            }
-            // The load of somebody else ended in a way that this caller cannot be told of: it loads for itself.
-        }
+        try await loading.loadedValue(forKey: key, isForced: true, load)
     }
 }

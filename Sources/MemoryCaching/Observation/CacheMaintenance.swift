@@ -42,6 +42,11 @@ public struct CacheMaintenance: Sendable {
         chores.append { [weak cache] in cache?.removeExpired() }
     }
 
+    /// Lets go of what has expired in `cache` in every round. Does not keep the cache alive.
+    public mutating func add<Key>(_ cache: PurgeableCache<Key>) {
+        chores.append { [weak cache] in cache?.removeExpired() }
+    }
+
     /// Does `chore` in every round, such as recording statistics.
     public mutating func add(_ chore: @escaping @Sendable () -> Void) {
         chores.append(chore)

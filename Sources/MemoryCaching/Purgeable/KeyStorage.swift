@@ -14,6 +14,9 @@ class KeyStorage: @unchecked Sendable {
     /// Moves a key into `bag`, to be destroyed later.
     func moveOut(shard: Int, slot: Int, into bag: inout [Any]) {}
 
+    /// A copy of a key.
+    func anyKey(shard: Int, slot: Int) -> Any? { nil }
+
     /// Moves a key to another shard's slot.
     func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {}
 
@@ -65,6 +68,8 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
 
     /// Puts a key into a slot that has none.
     func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
+
+    override func anyKey(shard: Int, slot: Int) -> Any? { key(shard: shard, slot: slot) }
 
     override func moveOut(shard: Int, slot: Int, into bag: inout [Any]) { bag.append(pointer(shard, slot).move()) }
 

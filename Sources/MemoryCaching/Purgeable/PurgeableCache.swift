@@ -33,6 +33,8 @@ internal import PurgeableMemory
 /// All members may be used from any thread at any time.
 public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     @usableFromInline let store: PurgeableStore
+    /// Loads bytes into the store, and knows how long they live.
+    @usableFromInline let loading: Loader<Key, [UInt8]>
 
     /// Makes an empty cache.
     ///
@@ -40,14 +42,34 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///   - name: a name for people: logs, metrics, debuggers.
     ///   - countLimit: values at most; 0 or less is no limit.
     ///   - totalCostLimit: bytes of values at most; 0 or less is no limit.
-    public init(name: String = "", countLimit: Int = 0, totalCostLimit: Int = 0) {
+    ///   - options: lifetimes, removal handler and the rest. The removal handler is given a copy of the bytes, which
+    ///     costs each departure that copy; it hears nothing of what the kernel has taken, nor of what the cache gives up
+    ///     by whole segments when memory is short. Recompute costs do not count: the kernel decides what goes first.
+    public init(
+        name: String = "",
+        countLimit: Int = 0,
+        totalCostLimit: Int = 0,
+        options: MemoryCacheOptions<Key, [UInt8]> = .init()
+    ) {
+        let clock = options.clock is ContinuousClock ? .continuous : LifetimeClock(options.clock)
+        var observer: PurgeableStore.Observer?
+        if let handler = options.removalHandler {
+            observer = { word, key, bytes, cause in handler(KeyedStore<Key>.key(word: word, key), bytes, cause) }
+        }
         store = PurgeableStore(
             name: name,
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
-            keys: Self.makeKeyStorage()
+            keys: KeyedStore<Key>.makeKeyStorage(),
+            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
+            clock: clock,
+            idleLifetime: options.expiresAfterAccess?.saturatedNanoseconds ?? .max,
+            observer: observer
         )
+        loading = Loader(into: KeyedStore(store), options: options, clock: clock, cost: nil)
     }
+
+    @usableFromInline var keyed: KeyedStore<Key> { KeyedStore(store) }
 
     /// A cache over pages of the caller's making, for tests.
     init(
@@ -62,12 +84,13 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             name: "",
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
-            keys: Self.makeKeyStorage(),
+            keys: KeyedStore<Key>.makeKeyStorage(),
             log: SegmentLog(arena: PageArena(pages: .base, system: system), usage: pool.usage),
             pool: pool,
             governor: governor,
             ordinaryBudget: ordinaryBudget
         )
+        loading = Loader(into: KeyedStore(store), options: .init(), clock: store.clock, cost: nil)
     }
 
     // MARK: Settings
@@ -84,6 +107,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         set {
             store.room.count.limit = newValue
             store.enforceLimits()
+            store.tellRemovals()
         }
     }
 
@@ -93,6 +117,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         set {
             store.room.bytes.limit = newValue
             store.enforceLimits()
+            store.tellRemovals()
         }
     }
 
@@ -101,11 +126,13 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// Stores a copy of `bytes`, replacing what was stored for `key`.
     ///
     /// A value larger than `totalCostLimit`, or one for which the system has no memory, is not stored: it is counted in
-    /// ``CacheStatistics/refusals``, and what was stored for the key goes too.
+    /// ``CacheStatistics/refusals``, the removal handler is told of it, and what was stored for the key goes too.
     ///
+    /// - Returns: whether the bytes were stored.
     /// - Complexity: O(*n*) in the bytes, amortised.
-    public func setBytes(_ bytes: RawSpan, forKey key: Key) {
-        bytes.withUnsafeBytes { set($0, forKey: key) }
+    @discardableResult
+    public func setBytes(_ bytes: RawSpan, forKey key: Key) -> Bool {
+        bytes.withUnsafeBytes { set($0, forKey: key, expiresAfter: nil) }
     }
 
     /// Stores a copy of `bytes`, replacing what was stored for `key`. See ``setBytes(_:forKey:)-(RawSpan,_)``.
@@ -113,9 +140,34 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// The collection is read outside of every lock.
     ///
     /// - Complexity: O(*n*) in the bytes, amortised.
-    public func setBytes(_ bytes: some Collection<UInt8>, forKey key: Key) {
-        let done: Void? = bytes.withContiguousStorageIfAvailable { set(UnsafeRawBufferPointer($0), forKey: key) }
-        if done == nil { Array(bytes).withUnsafeBytes { set($0, forKey: key) } }
+    @discardableResult
+    public func setBytes(_ bytes: some Collection<UInt8>, forKey key: Key) -> Bool {
+        set(bytes, forKey: key, expiresAfter: nil)
+    }
+
+    /// Stores a copy of `bytes` for `lifetime`, replacing what was stored for `key`.
+    ///
+    /// - Returns: whether the bytes were stored; see ``setBytes(_:forKey:)-(RawSpan,_)``.
+    /// - Complexity: O(*n*) in the bytes, amortised.
+    @discardableResult
+    public func setBytes(_ bytes: some Collection<UInt8>, forKey key: Key, expiresAfter lifetime: Duration) -> Bool {
+        set(bytes, forKey: key, expiresAfter: lifetime)
+    }
+
+    private func set(_ bytes: some Collection<UInt8>, forKey key: Key, expiresAfter lifetime: Duration?) -> Bool {
+        bytes.withContiguousStorageIfAvailable {
+            set(UnsafeRawBufferPointer($0), forKey: key, expiresAfter: lifetime)
+        } ?? Array(bytes).withUnsafeBytes { set($0, forKey: key, expiresAfter: lifetime) }
+    }
+
+    private func set(_ bytes: UnsafeRawBufferPointer, forKey key: Key, expiresAfter lifetime: Duration?) -> Bool {
+        if loading.isListening { loading.willChange(key) }
+        var lifetime = lifetime ?? loading.lifetimes.afterWrite
+        // Options that look at the value are given a copy of it.
+        if loading.lifetimes.isVarying {
+            lifetime = loading.lifetimes.lifetime(of: Array(bytes), forKey: key, given: lifetime)
+        }
+        return keyed.set(bytes, forKey: key, expiresAfter: lifetime) == .stored
     }
 
     /// A copy of the bytes for `key`, or nil if there are none or the kernel has taken them.
@@ -125,7 +177,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func bytes(forKey key: Key) -> [UInt8]? {
-        guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
+        guard let word = KeyedStore.integerWord(of: key) else { return keyed.bytes(forGeneralKey: key) }
         return store.bytes(integer: word)
     }
 
@@ -136,12 +188,8 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Complexity: O(*n*) in the bytes, besides `body`.
     public func withBytes<R, E>(forKey key: Key, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
-        guard let word = Self.integerWord(of: key) else {
-            return try store.withBytes(
-                word: Self.hashWord(of: key),
-                matching: KeyValueMatching(key, in: slots),
-                body
-            )
+        guard let word = KeyedStore.integerWord(of: key) else {
+            return try store.withBytes(word: KeyedStore.hashWord(of: key), matching: keyed.matching(key), body)
         }
         return try store.withBytes(word: word, matching: WordMatching(), body)
     }
@@ -151,25 +199,24 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(1) on average.
     @discardableResult
     public func removeBytes(forKey key: Key) -> Bool {
-        guard let word = Self.integerWord(of: key) else {
-            return store.remove(word: Self.hashWord(of: key), matching: KeyValueMatching(key, in: slots))
-        }
-        return store.remove(word: word, matching: WordMatching())
+        if loading.isListening { loading.willChange(key) }
+        return keyed.remove(key)
     }
 
     /// Removes everything.
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() { store.removeAll() }
+    public func removeAll() {
+        loading.willRemoveAll()
+        store.removeAll()
+        store.tellRemovals()
+    }
 
     /// Whether there are bytes for `key`. Counts as no use and touches no page.
     ///
     /// - Complexity: O(1) on average.
     public func contains(_ key: Key) -> Bool {
-        guard let word = Self.integerWord(of: key) else {
-            return store.contains(word: Self.hashWord(of: key), matching: KeyValueMatching(key, in: slots))
-        }
-        return store.contains(word: word, matching: WordMatching())
+        keyed.contains(key)
     }
 
     // MARK: The whole
@@ -179,22 +226,37 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Complexity: O(pages), 0.25 ms for 256 MiB; O(*n*) where the kernel has taken some since the last census.
     public var count: Int {
+        store.removeExpired()
         store.maintain(.question)
+        store.tellRemovals()
         return store.room.count.held
     }
 
     /// Bytes of values held, like ``count``.
     public var totalCost: Int {
+        store.removeExpired()
         store.maintain(.question)
+        store.tellRemovals()
         return store.room.bytes.held
     }
 
     /// Evicts values until `count` are left, those first that were not read lately.
-    public func trim(toCount count: Int) { store.trim(toCount: count) }
+    public func trim(toCount count: Int) {
+        store.trim(toCount: count)
+        store.tellRemovals()
+    }
 
     /// Evicts values until they hold `cost` bytes at most, those first that were not read lately.
-    public func trim(toCost cost: Int) { store.trim(toCost: cost) }
+    public func trim(toCost cost: Int) {
+        store.trim(toCost: cost)
+        store.tellRemovals()
+    }
 
     /// What the cache has done so far, and what it holds.
-    public var statistics: CacheStatistics { store.statistics }
+    public var statistics: CacheStatistics {
+        var statistics = store.statistics
+        loading.counters.add(to: &statistics)
+        store.tellRemovals()
+        return statistics
+    }
 }

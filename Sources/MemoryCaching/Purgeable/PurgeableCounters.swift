@@ -15,6 +15,7 @@ struct PurgeableCounters: ~Copyable {
     let memoryPressure = Atomic<Int>(0)
     let replaced = Atomic<Int>(0)
     let removed = Atomic<Int>(0)
+    let expired = Atomic<Int>(0)
     let bytesAsked = Atomic<Int>(0)
     let bytesReturned = Atomic<Int>(0)
 
@@ -28,7 +29,8 @@ struct PurgeableCounters: ~Copyable {
         case .memoryPressure: memoryPressure.wrappingAdd(count, ordering: .relaxed)
         case .replaced: replaced.wrappingAdd(count, ordering: .relaxed)
         case .removed: removed.wrappingAdd(count, ordering: .relaxed)
-        case .discarded, .expired: purged.wrappingAdd(count, ordering: .relaxed)
+        case .expired: expired.wrappingAdd(count, ordering: .relaxed)
+        case .discarded: purged.wrappingAdd(count, ordering: .relaxed)
         }
     }
 
@@ -42,6 +44,7 @@ struct PurgeableCounters: ~Copyable {
         statistics.removalCounts[.memoryPressure] = memoryPressure.load(ordering: .relaxed)
         statistics.removalCounts[.replaced] = replaced.load(ordering: .relaxed)
         statistics.removalCounts[.removed] = removed.load(ordering: .relaxed)
+        statistics.removalCounts[.expired] = expired.load(ordering: .relaxed)
         statistics.removalCounts[.discarded] = purged.load(ordering: .relaxed)
     }
 }

@@ -37,6 +37,8 @@ struct PurgeableShard: ~Copyable {
         var hand = 0
         /// Bytes of index that may be added before the governor is asked again.
         var credit = InsertionCredit()
+        /// Made with the first entry that has a lifetime. Counts slots from 1.
+        var wheel: TimerWheel?
         var hits = 0
         var misses = 0
         var insertions = 0
@@ -58,6 +60,23 @@ struct PurgeableShard: ~Copyable {
             large[location.largePlace] = nil
             freeLarge.append(location.largePlace)
             return value
+        }
+
+        /// When the lifetime of the entry in `slot` is over.
+        func deadline(of slot: Int) -> EntryDeadline { wheel?.entryDeadline(of: UInt32(slot + 1)) ?? .never }
+
+        /// Gives the entry in `slot` another lifetime.
+        mutating func schedule(_ slot: Int, _ deadline: EntryDeadline) {
+            wheel?.cancel(UInt32(slot + 1))
+            guard deadline != .never else { return }
+            if wheel == nil { wheel = TimerWheel() }
+            wheel!.schedule(UInt32(slot + 1), deadline: deadline)
+        }
+
+        /// Takes the entry in `slot` out of the index.
+        mutating func remove(_ slot: Int, _ hash: IndexHash) {
+            wheel?.cancel(UInt32(slot + 1))
+            index.remove(slot, hash)
         }
 
         /// Whether the entry in `slot` still points to `location`.
@@ -116,6 +135,18 @@ extension LogLocation {
     var largePlace: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
 }
 
+/// An entry that has left with its bytes.
+struct Departure: @unchecked Sendable {
+    // Sendable: keys are `Sendable` by the constraint of the cache, which the store does not know.
+
+    let word: UInt64
+    /// The key, where it is no integer.
+    let key: Any?
+    let bytes: [UInt8]?
+    /// The value that has the bytes, where it is a large one.
+    let large: LargeValue?
+}
+
 /// What has left the index under a lock and is to be let go of after unlocking.
 struct Departures {
     /// Values that were still counted, and their bytes: those that were not went with their segment.
@@ -123,6 +154,8 @@ struct Departures {
     var bytes = 0
     var large: [LargeValue] = []
     var keys: [Any] = []
+    /// What the removal handler is to be told of, where there is one.
+    var told: [Departure] = []
     /// Segments that have been retired because the last of their items went.
     var retired: [Int] = []
 }

@@ -114,6 +114,7 @@ extension PurgeableStore {
     }
 
     var statistics: CacheStatistics {
+        removeExpired()
         maintain(.question)
         var statistics = CacheStatistics()
         for shard in 0..<Self.shardCount {

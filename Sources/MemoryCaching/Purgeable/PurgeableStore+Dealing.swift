@@ -47,6 +47,8 @@ extension PurgeableStore {
         deals.wrappingAdd(1, ordering: .relaxed)
         var old = PurgeableIndex()
         swap(&old, &shards[from].state.index)
+        var wheel: TimerWheel?
+        swap(&wheel, &shards[from].state.wheel)
         var large: [LargeSlot?] = []
         swap(&large, &shards[from].state.large)
         shards[from].state.freeLarge = []
@@ -66,6 +68,7 @@ extension PurgeableStore {
                         let place = state.keep(moved.value, serial: moved.serial, slot: new)
                         state.index[new].pointee.location = place.word
                     }
+                    if let wheel { state.schedule(new, wheel.entryDeadline(of: UInt32(slot + 1))) }
                     if shard != from || new != slot { keys?.move(shard: from, slot: slot, toShard: shard, slot: new) }
                 }
                 if shard == from { place(&shards[from].state) } else { locked(shard: shard, place) }

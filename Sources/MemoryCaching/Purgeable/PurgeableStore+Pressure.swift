@@ -44,6 +44,7 @@ extension PurgeableStore: ReclaimableCache {
         counters.bytesReturned.wrappingAdd(freed, ordering: .relaxed)
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
         if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain(.time) }
+        tellRemovals()
         return freed
     }
 
@@ -72,6 +73,7 @@ extension PurgeableStore: ReclaimableCache {
 
     /// Asks the governor for another credit; no lock held.
     func renewCredit(_ hash: IndexHash) {
+        guard let pressure else { return }
         let spent = locked(hash) { state, _ in state.credit.take() }
         let next = pressure.renew(spent, for: self)
         locked(hash) { state, _ in state.credit.add(next) }

@@ -19,8 +19,9 @@ extension PurgeableStore {
         _ departures: inout Departures
     ) {
         let location = LogLocation(word: state.index[slot].pointee.location)
+        note(slot, location, hash, state, shard, &departures)
         keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
-        state.index.remove(slot, hash)
+        state.remove(slot, hash)
         if let bytes = release(location, &state, &departures) { room.give(backCount: 1, bytes: bytes) }
     }
 
@@ -53,27 +54,36 @@ extension PurgeableStore {
         for segment in departures.retired { log.discardRetired(segment) }
         for value in departures.large { largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed) }
         counters.removed(departures.count, cause)
+        if cause != .discarded, !departures.told.isEmpty { queue(departures.told, cause) }
         departures = Departures()
     }
 
     @inline(__always)
-    func remove<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
+    func remove<M: KeyMatching>(
+        word: UInt64,
+        matching: consuming M,
+        if condition: Condition? = nil
+    ) -> Bool {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let now = now
+        var isExpired = false
         var departures = Departures()
         var sparse: Int?
         let location: LogLocation? = withEntry(hash, word, &matching) { state, shard, slot, _ in
             guard let slot else { return nil }
+            if let condition, !holds(condition, slot, state) { return nil }
             let location = LogLocation(word: state.index[slot].pointee.location)
+            isExpired = now != .min && state.deadline(of: slot).next <= now
             take(slot, hash, &state, shard, &departures)
             sparse = state.isSparse ? shard : nil
             return location
         }
         let wasThere = if let location, departures.count > 0 { wasThere(location, departures) } else { false }
-        settle(&departures, wasThere ? .removed : .discarded)
+        settle(&departures, wasThere ? (isExpired ? .expired : .removed) : .discarded)
         if let sparse { shrink(sparse) }
         log.gate.leave(pass)
-        return wasThere
+        return wasThere && !isExpired
     }
 
     /// Whether the value that was at `location`, which has been taken out of the index, was still there.
@@ -95,6 +105,8 @@ extension PurgeableStore {
                 swap(&state, &old)
                 state.resume(old.hits, old.misses, old.insertions)
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
+                    let location = LogLocation(word: old.index[slot].pointee.location)
+                    note(slot, location, hash(old.index[slot].pointee.word), old, shard, &departures)
                     keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
                     _ = release(LogLocation(word: old.index[slot].pointee.location), &old, &departures)
                 }

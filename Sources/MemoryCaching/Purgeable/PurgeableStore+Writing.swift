@@ -10,38 +10,49 @@ internal import Synchronization
 extension PurgeableStore {
     /// Stores a copy of `bytes`. What was stored for the key goes in any case: a value that cannot be kept leaves no
     /// older one behind.
+    ///
+    /// - Parameters:
+    ///   - lifetime: how long it stays at most; nil for ever.
+    ///   - condition: what must be so under the lock that it is stored under; otherwise nothing happens.
     @inline(__always)
-    func set<M: KeyMatching>(_ bytes: UnsafeRawBufferPointer, word: UInt64, matching: consuming M) {
+    func set<M: KeyMatching>(
+        _ bytes: UnsafeRawBufferPointer,
+        word: UInt64,
+        matching: consuming M,
+        expiresAfter lifetime: Duration? = nil,
+        if condition: Condition? = nil
+    ) -> InsertionOutcome {
         let hash = hash(word)
+        let terms = terms(expiresAfter: lifetime, if: condition)
+        if terms.now != .min { removeSomeExpired(hash, now: terms.now) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         var isStep = false
+        var outcome = InsertionOutcome.refused
         if isTooLarge(bytes.count) {
-            refuse(hash, word, &matching)
+            outcome = refuse(hash, word, &matching, terms)
         } else if bytes.count > LogLocation.maximumByteCount {
             isStep = true
             if let value = LargeValue(bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
                 largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
-                if !publish(nil, value, byteCount: bytes.count, hash, word, &matching) {
-                    largeBytes.wrappingSubtract(bytes.count, ordering: .relaxed)
-                    refuse(hash, word, &matching)
-                }
-            } else {
-                refuse(hash, word, &matching)
+                outcome = publish(nil, value, byteCount: bytes.count, hash, word, &matching, terms)
+                if outcome != .stored { largeBytes.wrappingSubtract(bytes.count, ordering: .relaxed) }
             }
+            if outcome == .refused { outcome = refuse(hash, word, &matching, terms) }
         } else if let reservation = log.reserve(byteCount: bytes.count, stream: stream(for: hash)) {
             isStep = reservation.isStep
             log.write(bytes, hash48: hash.hash48, at: reservation)
-            if !publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching) {
-                _ = log.forget(reservation.location)
-                refuse(hash, word, &matching)
-            }
+            outcome = publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching, terms)
+            if outcome != .stored { _ = log.forget(reservation.location) }
+            if outcome == .refused { outcome = refuse(hash, word, &matching, terms) }
             log.close(reservation)
         } else {
-            refuse(hash, word, &matching)
+            outcome = refuse(hash, word, &matching, terms)
         }
         log.gate.leave(pass)
         if isStep { maintainAfterStep() }
+        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+        return outcome
     }
 
     private func isTooLarge(_ byteCount: Int) -> Bool {
@@ -58,6 +69,8 @@ extension PurgeableStore {
         case changed
         /// The shard's index has no slot left.
         case full
+        /// The condition does not hold: nothing is drawn.
+        case unwanted
     }
 
     /// Draws room for a value, evicting where there is none, and publishes it; false if it cannot be kept.
@@ -71,28 +84,37 @@ extension PurgeableStore {
         byteCount: Int,
         _ hash: IndexHash,
         _ word: UInt64,
-        _ matching: inout M
-    ) -> Bool {
+        _ matching: inout M,
+        _ terms: Terms
+    ) -> InsertionOutcome {
         let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
         var backoff = Backoff()
         while true {
             var replaced = Departures()
-            let attempt = withEntry(hash, word, &matching) { state, shard, slot, matching in
-                if let slot {
-                    return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced)
+            var expired = Departures()
+            let attempt = withEntry(hash, word, &matching) { state, shard, slot, matching -> Attempt in
+                if let slot, terms.now != .min, state.deadline(of: slot).next <= terms.now {
+                    take(slot, hash, &state, shard, &expired)
+                    return .changed
                 }
-                return insert(location, large, serial, byteCount, hash, word, &state, shard, matching)
+                if let condition = terms.condition, !holds(condition, slot, state) { return .unwanted }
+                if let slot {
+                    return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced, terms)
+                }
+                return insert(location, large, serial, byteCount, hash, word, &state, shard, matching, terms)
             }
+            settle(&expired, .expired)
             settle(&replaced, .replaced)
             switch attempt {
             case .published(let needsSplit, let needsCredit):
                 if needsSplit { split() }
                 if needsCredit { renewCredit(hash) }
-                return true
+                return .stored
             case .changed: continue
-            case .full: return false
+            case .full: return .refused
+            case .unwanted: return .changed
             case .lacksRoom(let cause):
-                if isTooLarge(byteCount) { return false }
+                if isTooLarge(byteCount) { return .refused }
                 // The key's own value last: readers find it until it is replaced.
                 if evictOne(sparing: hash, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
             }
@@ -109,20 +131,23 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        _ replaced: inout Departures
+        _ replaced: inout Departures,
+        _ terms: Terms
     ) -> Attempt {
         let old = LogLocation(word: state.index[slot].pointee.location)
         let more = max(0, byteCount - state.byteCount(old))
         if let cause = room.draw(count: 0, bytes: more) { return .lacksRoom(cause) }
+        note(slot, old, hash, state, shard, &replaced)
         guard let oldBytes = release(old, &state, &replaced) else {
             room.give(backCount: 0, bytes: more)
             keys?.moveOut(shard: shard, slot: slot, into: &replaced.keys)
-            state.index.remove(slot, hash)
+            state.remove(slot, hash)
             return .changed
         }
         room.give(backCount: 0, bytes: more + oldBytes - byteCount)
         let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
         state.index[slot].pointee.location = place.word
+        state.schedule(slot, terms.deadline)
         state.insertions &+= 1
         return .published(needsSplit: false, needsCredit: false)
     }
@@ -136,7 +161,8 @@ extension PurgeableStore {
         _ word: UInt64,
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        _ matching: M
+        _ matching: M,
+        _ terms: Terms
     ) -> Attempt {
         if let cause = room.draw(count: 1, bytes: byteCount) { return .lacksRoom(cause) }
         let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
@@ -146,6 +172,7 @@ extension PurgeableStore {
         }
         if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
         matching.store(shard: shard, slot: slot)
+        state.schedule(slot, terms.deadline)
         shards[shard].hint.update(state.index)
         state.insertions &+= 1
         let isCrowded = shard == 0 && state.index.count > Self.splitCount
@@ -166,12 +193,21 @@ extension PurgeableStore {
         return isBack ? SegmentPolicy.main : SegmentPolicy.probation
     }
 
-    private func refuse<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M) {
-        counters.refused()
+    private func refuse<M: KeyMatching>(
+        _ hash: IndexHash,
+        _ word: UInt64,
+        _ matching: inout M,
+        _ terms: Terms
+    ) -> InsertionOutcome {
         var departures = Departures()
-        withEntry(hash, word, &matching) { state, shard, slot, _ in
+        let isWanted = withEntry(hash, word, &matching) { state, shard, slot, _ in
+            if let condition = terms.condition, !holds(condition, slot, state) { return false }
             if let slot { take(slot, hash, &state, shard, &departures) }
+            return true
         }
         settle(&departures, .replaced)
+        guard isWanted else { return .changed }
+        counters.refused()
+        return .refused
     }
 }

@@ -41,7 +41,17 @@ final class PurgeableStore: @unchecked Sendable {
     static let assumedLimit = 512 << 20
 
     let log: SegmentLog
-    let pressure: PressureAccount
+    /// Nil where the cache takes no part when memory is short.
+    let pressure: PressureAccount?
+    let clock: LifetimeClock
+    /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
+    let idleLifetime: Int64
+    /// Whether any entry ever had a lifetime: otherwise no clock is read.
+    let usesLifetimes = Atomic<Bool>(false)
+    /// Told of what leaves, by ``tellRemovals()``.
+    let observer: Observer?
+    let untold = ForkSafeMutex<[(departure: Departure, cause: RemovalCause)]>([])
+    let hasUntold = Atomic<Bool>(false)
     /// Tests give a budget for what the kernel cannot take.
     let givenOrdinaryBudget: Int?
     /// Where large values get their pages.
@@ -79,12 +89,18 @@ final class PurgeableStore: @unchecked Sendable {
         keys: KeyStorage?,
         log: SegmentLog = SegmentLog(usage: PurgeablePool.shared.usage),
         pool: PurgeablePool = .shared,
-        governor: MemoryGovernor = .shared,
-        ordinaryBudget: Int? = nil
+        governor: MemoryGovernor? = .shared,
+        ordinaryBudget: Int? = nil,
+        clock: LifetimeClock = .continuous,
+        idleLifetime: Int64 = .max,
+        observer: Observer? = nil
     ) {
+        self.clock = clock
+        self.idleLifetime = idleLifetime
+        self.observer = observer
         givenOrdinaryBudget = ordinaryBudget
         self.log = log
-        pressure = PressureAccount(governor: governor)
+        pressure = governor.map(PressureAccount.init(governor:))
         self.pool = pool
         self.keys = keys
         seed = .random(in: 0 ... .max)
@@ -181,16 +197,27 @@ final class PurgeableStore: @unchecked Sendable {
         var large: LargeValue?
         /// Whether it is time to look at the clock.
         var isTick = false
+        /// Whether there is an entry whose lifetime is over.
+        var isExpired = false
     }
 
     @inline(__always)
-    func find<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M) -> Found {
+    func find<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) -> Found {
         withEntry(hash, word, &matching) { state, _, slot, _ in
             state.operations &+= 1
             let isTick = state.operations & (PurgeableMaintenance.operationsBetween - 1) == 0
             guard let slot else {
                 state.misses &+= 1
                 return Found(isTick: isTick)
+            }
+            if let wheel = state.wheel {
+                if wheel.deadline(of: UInt32(slot + 1)) <= now {
+                    state.misses &+= 1
+                    return Found(isTick: isTick, isExpired: true)
+                }
+                if idleLifetime != .max {
+                    wheel.postpone(UInt32(slot + 1), to: EntryDeadline.moment(idleLifetime, after: now))
+                }
             }
             state.hits &+= 1
             let entry = state.index[slot]
@@ -210,23 +237,28 @@ final class PurgeableStore: @unchecked Sendable {
         let hash = hash(word)
         shards[hash.shard(mask: shardMask.load(ordering: .relaxed))].hint.prefetch(hash)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let now = now
         var isTick = false
         var bytes: [UInt8]?
         while true {
-            let found = find(hash, word, &matching)
+            let found = find(hash, word, &matching, now: now)
             isTick = isTick || found.isTick
-            guard let location = found.location else { break }
+            guard let location = found.location else {
+                if found.isExpired { dropExpired(hash, word, &matching, now: now) }
+                break
+            }
             bytes = found.large.map { $0.copy() } ?? copy(location, hash)
             if bytes != nil || !dropLost(hash, word, &matching, location) { break }
         }
         log.gate.leave(pass)
         if isTick { maintainIfSecondPassed() }
+        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
         return bytes
     }
 
     /// A copy of an item of the log, if it is still there. The caller is inside the gate.
     @inline(__always)
-    private func copy(_ location: LogLocation, _ hash: IndexHash) -> [UInt8]? {
+    func copy(_ location: LogLocation, _ hash: IndexHash) -> [UInt8]? {
         var result = SegmentLog.ReadResult.stale
         // Room for a byte at least: an array of none has no address, and its count is stored in what all such share.
         let bytes = [UInt8](unsafeUninitializedCapacity: max(1, location.byteCount)) { buffer, count in
@@ -245,15 +277,18 @@ final class PurgeableStore: @unchecked Sendable {
     ) throws(E) -> R? {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        var found = find(hash, word, &matching)
+        let now = now
+        var found = find(hash, word, &matching, now: now)
         var bytes: [UInt8]?
         while let location = found.location, found.large == nil {
             bytes = copy(location, hash)
             if bytes != nil || !dropLost(hash, word, &matching, location) { break }
-            found = find(hash, word, &matching)
+            found = find(hash, word, &matching, now: now)
         }
+        if found.isExpired { dropExpired(hash, word, &matching, now: now) }
         log.gate.leave(pass)
         if found.isTick { maintainIfSecondPassed() }
+        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
         if let bytes {
             // Not `bytes.span`, which needs macOS 26.
             return try bytes.withUnsafeBufferPointer { buffer throws(E) in
@@ -296,11 +331,12 @@ final class PurgeableStore: @unchecked Sendable {
     func contains<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let now = now
         var isThere = false
         var place: LogLocation?
         while true {
             let found = withEntry(hash, word, &matching) { state, _, slot, _ in
-                guard let slot else { return Found() }
+                guard let slot, !(state.wheel?.deadline(of: UInt32(slot + 1)) ?? .max <= now) else { return Found() }
                 let location = LogLocation(word: state.index[slot].pointee.location)
                 return Found(
                     location: location.unreferenced,

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 // Refresh-ahead and stale-while-revalidate: the last part of a lifetime, in which a hit starts a load.
-extension MemoryCache {
+extension Loader {
     /// A key whose value was served in its stale window, and the deadline that it has.
     typealias StaleKey = (key: Key, deadline: Int64)
 
@@ -25,9 +25,9 @@ extension MemoryCache {
 
     /// As ``value(forKey:)``, and adds the key to `stale` where a refresh is due.
     func value(forKey key: Key, noting stale: inout [StaleKey]) -> Value? {
-        guard hasStaleWindow else { return value(forKey: key) }
-        guard let (value, deadline, now) = engine.valueWithDeadline(forKey: key) else { return nil }
-        if deadline.last != .max, deadline.last &- now <= loading.staleWindow, !deadline.isRefreshTried {
+        guard staleWindow > 0 else { return store.value(forKey: key) }
+        guard let (value, deadline, now) = store.valueWithDeadline(forKey: key) else { return nil }
+        if deadline.last != .max, deadline.last &- now <= staleWindow, !deadline.isRefreshTried {
             stale.append((key, deadline.last))
         }
         return value
@@ -47,22 +47,22 @@ extension MemoryCache {
     /// Opens the flight of a refresh, or answers nil if one is under way or has been.
     private func boardRefresh(of stale: StaleKey, _ makeRun: () -> LoadRun) -> Flight<Key, Value>? {
         let (key, deadline) = stale
-        let flight = loading.flights.boardInBackground(key, replacing: deadline, makeRun: makeRun)
+        let flight = flights.boardInBackground(key, replacing: deadline, makeRun: makeRun)
         guard let flight else { return nil }
         // A refresh may have landed, or failed, between the look and the boarding.
-        if let now = engine.deadline(forKey: key), now.last == deadline, !now.isRefreshTried { return flight }
-        loading.flights.landUnloaded(flight, .absent)
+        if let now = store.deadline(forKey: key), now.last == deadline, !now.isRefreshTried { return flight }
+        flights.landUnloaded(flight, .absent)
         return nil
     }
 
     /// The load of a flight has failed: where it was a refresh, the stale window has had its one.
     func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
-        if case .stale = flight.ticket.target { didFindNothing(for: flight) } else { loading.didFail(flight, error) }
+        if case .stale = flight.ticket.target { didFindNothing(for: flight) } else { remember(error, of: flight) }
     }
 
     /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.
     func didFindNothing(for flight: Flight<Key, Value>) {
         guard case .stale(let deadline) = flight.ticket.target else { return }
-        engine.noteFailedRefresh(of: flight.key, deadline: deadline)
+        store.noteFailedRefresh(of: flight.key, deadline: deadline)
     }
 }

@@ -7,7 +7,7 @@
 import Synchronization
 
 // What one load and bulk loads have in common: making the load in its task, waiting for it, storing what it returns.
-extension MemoryCache {
+extension Loader {
     /// Makes the load of a new flight in a task of its own.
     func start<E: Error>(
         _ flight: Flight<Key, Value>,
@@ -15,18 +15,18 @@ extension MemoryCache {
         _ load: @escaping @Sendable () async throws(E) -> Value
     ) {
         flight.run.start { [self] in
-            let began = loading.beginLoad()
+            let began = beginLoad()
             let outcome: FlightOutcome<Value>
             do throws(E) {
                 let value = try await load()
-                let duration = loading.endLoad([flight.key], reason, since: began, flight.result(valueCount: 1))
+                let duration = endLoad([flight.key], reason, since: began, flight.result(valueCount: 1))
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
-                loading.endLoad([flight.key], reason, since: began, .failed(error))
+                endLoad([flight.key], reason, since: began, .failed(error))
                 didFail(flight, error)
                 outcome = .failure(error)
             }
-            loading.flights.land(flight, outcome)
+            flights.land(flight, outcome)
         }
     }
 
@@ -36,10 +36,10 @@ extension MemoryCache {
         let key = flight.key
         // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a millisecond.
         let milliseconds = duration / .milliseconds(1)
-        store(
+        keep(
             value,
             forKey: key,
-            recomputeCost: loading.recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
+            recomputeCost: recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
             ticket: flight.ticket
         )
         return .value(value)
@@ -88,7 +88,7 @@ extension Flight {
     }
 }
 
-extension LoadCoordinator {
+extension Loader {
     /// A load begins: counts it and answers when that was.
     func beginLoad() -> Int64 {
         counters.started.add(1, ordering: .relaxed)
@@ -118,22 +118,45 @@ extension LoadCoordinator {
     }
 }
 
-extension MemoryCache {
+extension Loader {
     /// The value for `key` if it is there, for a caller whose miss has been counted already.
     func presentValue(forKey key: Key) -> Value? {
-        engine.contains(key) ? engine.value(forKey: key) : nil
+        store.contains(key) ? store.value(forKey: key) : nil
     }
 
-    /// Stores what a load returned, unless the ticket has been revoked.
-    func store(_ value: Value, forKey key: Key, recomputeCost: Double?, ticket: LoadTicket) {
-        guard !ticket.isRevoked else { return }
-        engine.setValue(
+    /// Stores a value at the cost and for the lifetime that the options name, unless the ticket has been revoked.
+    @discardableResult
+    func keep(
+        _ value: Value,
+        forKey key: Key,
+        recomputeCost: Double? = nil,
+        ticket: LoadTicket
+    ) -> InsertionOutcome {
+        guard !ticket.isRevoked else { return .changed }
+        return store.insert(
             value,
             forKey: key,
             cost: costOfValue?(key, value) ?? 0,
             recomputeCost: recomputeCost,
             expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
-            ticket: ticket
+            if: .ticket(ticket)
         )
+    }
+
+    /// The value for a key that was not there a moment ago, made on this thread and stored unless another one is first.
+    @usableFromInline
+    func madeValue<E: Error>(forKey key: Key, _ make: () throws(E) -> Value) throws(E) -> Value {
+        let permit = flights.openPermit(for: key)
+        defer { flights.close(permit) }
+        let value = try make()
+        while true {
+            guard keep(value, forKey: key, ticket: permit.ticket) == .changed else {
+                failures?.removeValue(forKey: key)
+                return value
+            }
+            // Somebody was first, whose value may have left again.
+            if let present = presentValue(forKey: key) { return present }
+            if permit.ticket.isRevoked { return value }
+        }
     }
 }

@@ -6,9 +6,15 @@
 
 public import Synchronization
 
-/// What a cache keeps for its loads: the flights under way, failures that are still remembered, and counters.
+/// Loads values into a cache's store: owns the flights under way, the failures that are still remembered, lifetimes and
+/// counters. The caches are faces over a store and a loader.
 @usableFromInline
-final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    let store: any LoadStore<Key, Value>
+    /// What a value costs in bytes where the caller does not say.
+    @usableFromInline let costOfValue: (@Sendable (Key, Value) -> Int)?
+    /// The lifetime of entries set without one of their own.
+    @usableFromInline let lifetimes: LifetimePolicy<Key, Value>
     @usableFromInline let flights = FlightTable<Key, Value>()
     let counters = LoadCounters()
     let clock: LifetimeClock
@@ -18,7 +24,7 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// Failures by key; a cache of its own, so that neither their number nor their age needs a second machinery.
     @usableFromInline let failures: CacheEngine<Key, any Error>?
     /// How long before the end of its lifetime a value is stale, in nanoseconds; 0 if values do not go stale.
-    let staleWindow: Int64
+    @usableFromInline let staleWindow: Int64
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
@@ -29,8 +35,16 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
     /// are an outage of what they are loaded from, where forgetting the oldest costs one more attempt.
     static var failureLimit: Int { 1024 }
 
-    init(options: MemoryCacheOptions<Key, Value>, clock: LifetimeClock) {
+    init(
+        into store: any LoadStore<Key, Value>,
+        options: MemoryCacheOptions<Key, Value>,
+        clock: LifetimeClock,
+        cost: (@Sendable (Key, Value) -> Int)?
+    ) {
+        self.store = store
         self.clock = clock
+        costOfValue = cost
+        lifetimes = LifetimePolicy(options: options)
         failureLifetime = options.failureLifetime
         recomputeCost = options.recomputeCost
         loadHandler = options.loadHandler
@@ -72,7 +86,7 @@ final class LoadCoordinator<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
     /// The load of a flight has failed that was no refresh: remembers the error where the options say so. What says
     /// something about the caller rather than about the key is not remembered.
-    func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
+    func remember(_ error: any Error, of flight: Flight<Key, Value>) {
         guard let failures, !(error is CancellationError), !(error is CacheLoadingError) else { return }
         failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
         // A change revokes first and forgets then; looking after the note leaves it no gap to slip through.

@@ -1,0 +1,33 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// Where a ``Loader`` looks for values and puts them: the engine of `MemoryCache`, or the bytes of `PurgeableCache`.
+protocol LoadStore<Key, Value>: Sendable {
+    associatedtype Key: Hashable
+    associatedtype Value
+
+    /// Whether there is a value; no use of it.
+    func contains(_ key: Key) -> Bool
+    /// The value; a use of it.
+    func value(forKey key: Key) -> Value?
+    /// The value, a use of it, with the end of its lifetime and the present moment.
+    func valueWithDeadline(forKey key: Key) -> (value: Value, deadline: EntryDeadline, now: Int64)?
+    /// The end of the lifetime of the entry for `key`; nil if there is no entry. No use of it.
+    func deadline(forKey key: Key) -> EntryDeadline?
+    /// Notes that a refresh of the entry for `key` has failed, if that still has this last deadline.
+    func noteFailedRefresh(of key: Key, deadline: Int64)
+    /// Stores `value` if `condition` holds under the lock that it is stored under.
+    func insert(
+        _ value: Value,
+        forKey key: Key,
+        cost: Int,
+        recomputeCost: Double?,
+        expiresAfter lifetime: Duration?,
+        if condition: InsertionCondition?
+    ) -> InsertionOutcome
+}
+
+extension CacheEngine: LoadStore {}

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+
+extension Loader {
+    /// The value for a key that was not there a moment ago; or, where `isForced`, one that is loaded in any case.
+    @usableFromInline
+    nonisolated(nonsending) func loadedValue<E: Error>(
+        forKey key: Key,
+        isForced: Bool = false,
+        _ load: @escaping @Sendable () async throws(E) -> Value
+    ) async throws(E) -> Value {
+        let cancellation = CancellationError() as? E
+        while true {
+            if !isForced, let failure = rememberedFailure(of: key, as: E.self) { throw failure }
+            if let cancellation, Task.isCancelled { throw cancellation }
+            let flight: Flight<Key, Value>
+            let waiter: Flight<Key, Value>.Waiter
+            switch flights.board(
+                key,
+                for: isForced ? .any : .absent,
+                mayLeave: cancellation != nil,
+                makeRun: { LoadRun(priority: Task.currentPriority) }
+            ) {
+            case .joined(let shared, let seat):
+                (flight, waiter) = (shared, seat)
+                didShare(flight)
+            case .leads(let new, let seat):
+                (flight, waiter) = (new, seat)
+                // Another load may have landed between the miss and the boarding.
+                if !isForced, let value = presentValue(forKey: key) {
+                    flights.landUnloaded(flight, .present(value))
+                    return value
+                }
+                start(flight, reason: isForced ? .refresh : .miss, load)
+            }
+            guard let outcome = await outcome(of: flight, for: waiter) else {
+                return try await recursiveValue(forKey: key, in: flight.run, load)
+            }
+            switch outcome {
+            case .value(let value): return value
+            case .recursive(let value):
+                if let error = CacheLoadingError.recursiveLoad(key: "\(key)") as? E { throw error }
+                return value
+            case .failure(let error):
+                if let error = error as? E { throw error }
+            case .left:
+                if let cancellation { throw cancellation }
+            case .present(let value):
+                if !isForced { return value }
+            case .absent: break
+            }
+            // The load of somebody else ended in a way that this caller cannot be told of: it loads for itself.
+        }
+    }
+}

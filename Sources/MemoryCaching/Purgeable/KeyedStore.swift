@@ -1,0 +1,152 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// A ``PurgeableStore`` by its keys: integers are words, other keys are hashed and kept beside the index.
+@usableFromInline
+struct KeyedStore<Key: Hashable & Sendable>: Sendable {
+    @usableFromInline let store: PurgeableStore
+
+    init(_ store: PurgeableStore) { self.store = store }
+
+    /// The bits of an integer key of up to 64 bits; nil for all other keys. Decided at compile time where the key type
+    /// is known.
+    @inlinable
+    @inline(__always)
+    static func integerWord(of key: Key) -> UInt64? {
+        if Key.self == Int.self { return UInt64(bitPattern: Int64(unsafeBitCast(key, to: Int.self))) }
+        if Key.self == UInt64.self { return unsafeBitCast(key, to: UInt64.self) }
+        if Key.self == Int64.self { return UInt64(bitPattern: unsafeBitCast(key, to: Int64.self)) }
+        if Key.self == UInt.self { return UInt64(unsafeBitCast(key, to: UInt.self)) }
+        if Key.self == UInt32.self { return UInt64(unsafeBitCast(key, to: UInt32.self)) }
+        if Key.self == Int32.self { return UInt64(UInt32(bitPattern: unsafeBitCast(key, to: Int32.self))) }
+        return nil
+    }
+
+    private static var isIntegerKeyed: Bool {
+        Key.self == Int.self || Key.self == UInt64.self || Key.self == Int64.self || Key.self == UInt.self
+            || Key.self == UInt32.self || Key.self == Int32.self
+    }
+
+    static func makeKeyStorage() -> KeyStorage? { isIntegerKeyed ? nil : KeySlots<Key>() }
+
+    /// The hash of a key that is no integer: SipHash, seeded by the standard library.
+    static func hashWord(of key: Key) -> UInt64 { UInt64(bitPattern: Int64(key.hashValue)) }
+
+    var slots: KeySlots<Key> { unsafeDowncast(store.keys!, to: KeySlots<Key>.self) }
+
+    func matching(_ key: Key) -> KeyValueMatching<Key> { KeyValueMatching(key, in: slots) }
+
+    /// The key of an entry that has left, or is listed.
+    static func key(word: UInt64, _ key: Any?) -> Key {
+        if let key { return key as! Key }
+        // Of the types of ``integerWord(of:)``, whose first bytes are the word's on little-endian machines.
+        return withUnsafePointer(to: word.littleEndian) {
+            UnsafeRawPointer($0).assumingMemoryBound(to: Key.self).pointee
+        }
+    }
+
+    @usableFromInline
+    func bytes(forGeneralKey key: Key) -> [UInt8]? {
+        store.bytes(word: Self.hashWord(of: key), matching: matching(key))
+    }
+
+    func set(
+        _ bytes: UnsafeRawBufferPointer,
+        forKey key: Key,
+        expiresAfter lifetime: Duration?,
+        if condition: PurgeableStore.Condition? = nil
+    ) -> InsertionOutcome {
+        let word = Self.integerWord(of: key)
+        let outcome =
+            if let word {
+                store.set(bytes, word: word, matching: WordMatching(), expiresAfter: lifetime, if: condition)
+            } else {
+                store.set(
+                    bytes,
+                    word: Self.hashWord(of: key),
+                    matching: matching(key),
+                    expiresAfter: lifetime,
+                    if: condition
+                )
+            }
+        if outcome == .refused, let observer = store.observer {
+            observer(word ?? 0, word == nil ? key : nil, Array(bytes), .costLimit)
+        }
+        return outcome
+    }
+
+    func remove(_ key: Key, if condition: PurgeableStore.Condition? = nil) -> Bool {
+        defer { store.tellRemovals() }
+        guard let word = Self.integerWord(of: key) else {
+            return store.remove(word: Self.hashWord(of: key), matching: matching(key), if: condition)
+        }
+        return store.remove(word: word, matching: WordMatching(), if: condition)
+    }
+
+    func sight(_ key: Key) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
+        let (bytes, location) =
+            if let word = Self.integerWord(of: key) {
+                store.sight(word: word, matching: WordMatching())
+            } else {
+                store.sight(word: Self.hashWord(of: key), matching: matching(key))
+            }
+        return (bytes, .unchanged(location))
+    }
+}
+
+extension KeyedStore: LoadStore {
+    @usableFromInline
+    func value(forKey key: Key) -> [UInt8]? {
+        guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
+        return store.bytes(integer: word)
+    }
+
+    func contains(_ key: Key) -> Bool {
+        guard let word = Self.integerWord(of: key) else {
+            return store.contains(word: Self.hashWord(of: key), matching: matching(key))
+        }
+        return store.contains(word: word, matching: WordMatching())
+    }
+
+    func valueWithDeadline(forKey key: Key) -> (value: [UInt8], deadline: EntryDeadline, now: Int64)? {
+        guard let bytes = value(forKey: key) else { return nil }
+        // One that has come since has a later deadline, which is not stale yet.
+        return (bytes, deadline(forKey: key) ?? .never, store.clock.nanoseconds())
+    }
+
+    func deadline(forKey key: Key) -> EntryDeadline? {
+        guard let word = Self.integerWord(of: key) else {
+            return store.deadline(word: Self.hashWord(of: key), matching: matching(key))
+        }
+        return store.deadline(word: word, matching: WordMatching())
+    }
+
+    func noteFailedRefresh(of key: Key, deadline: Int64) {
+        if let word = Self.integerWord(of: key) {
+            store.noteFailedRefresh(word: word, matching: WordMatching(), deadline: deadline)
+        } else {
+            store.noteFailedRefresh(word: Self.hashWord(of: key), matching: matching(key), deadline: deadline)
+        }
+    }
+
+    func insert(
+        _ value: [UInt8],
+        forKey key: Key,
+        cost: Int,
+        recomputeCost: Double?,
+        expiresAfter lifetime: Duration?,
+        if condition: InsertionCondition?
+    ) -> InsertionOutcome {
+        let ticket: PurgeableStore.Condition? =
+            if case .ticket(let ticket)? = condition { .ticket(ticket) } else { nil }
+        return value.withUnsafeBytes { set($0, forKey: key, expiresAfter: lifetime, if: ticket) }
+    }
+}
+
+extension PurgeableStore {
+    @usableFromInline
+    func bytes(integer word: UInt64) -> [UInt8]? { bytes(word: word, matching: WordMatching()) }
+}

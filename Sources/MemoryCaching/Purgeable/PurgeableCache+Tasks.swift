@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+// What programs do with an entry besides reading and setting it; each as its namesake of `MemoryCache`.
+extension PurgeableCache {
+    /// A copy of the bytes for `key`, or nil, as ``bytes(forKey:)``, but no use of them and no lookup in the statistics.
+    ///
+    /// - Complexity: O(*n*) in the bytes.
+    public func peekBytes(forKey key: Key) -> [UInt8]? { keyed.sight(key).bytes }
+
+    /// The bytes for `key`, from the cache or else from `make`, whose bytes are stored. All as
+    /// ``MemoryCache/value(forKey:orSet:)`` says.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - make: makes the bytes if there are none. Runs on this thread, outside every lock.
+    /// - Returns: the bytes that were there, or are now; those that were refused, or overtaken by a removal, as well.
+    /// - Throws: what `make` throws; nothing is stored then.
+    public func bytes<E: Error>(forKey key: Key, orSet make: () throws(E) -> [UInt8]) throws(E) -> [UInt8] {
+        if let bytes = bytes(forKey: key) { return bytes }
+        return try loading.madeValue(forKey: key, make)
+    }
+
+    /// Changes the bytes for `key` so that no change of another thread is lost. All as
+    /// ``MemoryCache/updateValue(forKey:_:)`` says: `change` runs again if the bytes have changed meanwhile, or if the
+    /// cache has moved them.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - change: changes the bytes; nil removes them.
+    /// - Returns: what `change` has left, whether it was stored or refused.
+    /// - Throws: what `change` throws; the entry stays as it was.
+    @discardableResult
+    public func updateBytes<E: Error>(
+        forKey key: Key,
+        _ change: (inout [UInt8]?) throws(E) -> Void
+    ) throws(E) -> [UInt8]? {
+        while true {
+            let (found, condition) = keyed.sight(key)
+            var changed = found
+            try change(&changed)
+            if loading.isListening { loading.willChange(key) }
+            guard let bytes = changed else {
+                if found == nil || keyed.remove(key, if: condition) { return nil }
+                continue
+            }
+            let lifetime = loading.lifetimes.lifetime(of: bytes, forKey: key, given: nil)
+            let outcome = bytes.withUnsafeBytes {
+                keyed.set($0, forKey: key, expiresAfter: lifetime, if: condition)
+            }
+            if outcome != .changed { return bytes }
+        }
+    }
+
+    /// Removes the bytes of the keys that `isInvalid` names; loads of such keys that are under way store nothing. All as
+    /// ``MemoryCache/removeAll(where:)`` says.
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll(where isInvalid: (Key) -> Bool) {
+        loading.willRemoveAll(where: isInvalid)
+        for listed in store.listed() {
+            let key = KeyedStore<Key>.key(word: listed.word, listed.key)
+            if isInvalid(key) { _ = keyed.remove(key) }
+        }
+    }
+
+    /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries. What the
+    /// kernel takes first is not known.
+    ///
+    /// - Complexity: O(*n* log *n*).
+    public func hottestKeys(_ limit: Int = .max) -> [Key] {
+        store.listed().reversed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
+    }
+
+    /// Up to `limit` keys, those that would go next first. A snapshot, and no use of the entries.
+    ///
+    /// - Complexity: O(*n* log *n*).
+    public func coldestKeys(_ limit: Int = .max) -> [Key] {
+        store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
+    }
+
+    /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their memory.
+    public func removeExpired() { store.removeExpired() }
+}

@@ -1,0 +1,144 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import PurgeableMemory
+internal import Synchronization
+
+// Lifetimes of values, and what an insertion may depend on.
+extension PurgeableStore {
+    /// Entries that have expired and that one insertion takes out beside its own work.
+    static let mostSwept = 32
+
+    /// What must be so at the moment a value is stored.
+    enum Condition: Sendable {
+        /// What a load shows: nothing has changed the key since the load began.
+        case ticket(LoadTicket)
+        /// What an update shows: the entry points where it did, or there is still none (nil).
+        case unchanged(LogLocation?)
+    }
+
+    /// On what terms a value is stored: all that is found out before any lock is taken.
+    struct Terms: Sendable {
+        /// The present moment; the smallest where the cache knows no lifetimes.
+        var now: Int64
+        var deadline: EntryDeadline
+        var condition: Condition?
+    }
+
+    /// The present moment; the smallest where the cache knows no lifetimes.
+    @inline(__always)
+    var now: Int64 { usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min }
+
+    @inline(__always)
+    func terms(expiresAfter lifetime: Duration?, if condition: Condition?) -> Terms {
+        guard lifetime != nil || idleLifetime != .max else {
+            return Terms(now: now, deadline: .never, condition: condition)
+        }
+        let now = clock.nanoseconds()
+        usesLifetimes.store(true, ordering: .relaxed)
+        let deadline = EntryDeadline(now: now, lifetime: lifetime, idleLifetime: idleLifetime)
+        return Terms(now: now, deadline: deadline, condition: condition)
+    }
+
+    /// Whether `condition` holds of the entry in `slot`, or of none; the shard is locked.
+    func holds(_ condition: Condition, _ slot: Int?, _ state: borrowing PurgeableShard.State) -> Bool {
+        switch condition {
+        case .ticket(let ticket): ticket.admits(over: slot.map { state.deadline(of: $0).last })
+        case .unchanged(let location):
+            if let slot, let location { state.holds(location, in: slot) } else { slot == nil && location == nil }
+        }
+    }
+
+    /// Takes out an entry whose lifetime is over, as a lookup has found; the caller is inside the gate.
+    func dropExpired<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) {
+        var departures = Departures()
+        withEntry(hash, word, &matching) { state, shard, slot, _ in
+            guard let slot, state.deadline(of: slot).next <= now else { return }
+            take(slot, hash, &state, shard, &departures)
+        }
+        settle(&departures, .expired)
+    }
+
+    /// Takes some expired entries out of the shard that an insertion goes to.
+    func removeSomeExpired(_ hash: IndexHash, now: Int64) {
+        _ = removeSomeExpired(hash.shard(mask: shardMask.load(ordering: .acquiring)), now: now)
+    }
+
+    /// Removes entries whose lifetime is over.
+    func removeExpired() {
+        let now = now
+        guard now != .min else { return }
+        for shard in 0..<Self.shardCount {
+            locked(shard: shard) { state -> Void in state.wheel?.restart() }
+            while !removeSomeExpired(shard, now: now) {}
+        }
+        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+    }
+
+    /// Takes up to ``mostSwept`` expired entries out of a shard; whether those were all.
+    private func removeSomeExpired(_ shard: Int, now: Int64) -> Bool {
+        let pass = log.gate.enter(shard)
+        var departures = Departures()
+        let isDone = locked(shard: shard) { state in
+            guard state.wheel != nil else { return true }
+            var steps = Self.mostSwept
+            for _ in 0..<Self.mostSwept {
+                let due = state.wheel!.firstDue(at: now, steps: &steps)
+                if due == 0 { return steps > 0 }
+                let slot = Int(due) - 1
+                take(slot, hash(state.index[slot].pointee.word), &state, shard, &departures)
+            }
+            return false
+        }
+        settle(&departures, .expired)
+        log.gate.leave(pass)
+        return isDone
+    }
+
+    /// When the lifetime of the key's value is over; nil where there is none. No use of it.
+    func deadline<M: KeyMatching>(word: UInt64, matching: consuming M) -> EntryDeadline? {
+        withEntry(hash(word), word, &matching) { state, _, slot, _ in slot.map { state.deadline(of: $0) } }
+    }
+
+    /// Notes that a refresh of the key's value has failed, if it still has this last deadline.
+    func noteFailedRefresh<M: KeyMatching>(word: UInt64, matching: consuming M, deadline: Int64) {
+        withEntry(hash(word), word, &matching) { state, _, slot, _ in
+            guard let slot, state.deadline(of: slot).last == deadline else { return }
+            state.wheel?.setRefreshTried(true, of: UInt32(slot + 1))
+        }
+    }
+
+    /// What an update begins with: the bytes, no use of them, and where they lie. Those that the kernel has taken count
+    /// as none.
+    func sight<M: KeyMatching>(
+        word: UInt64,
+        matching: consuming M
+    ) -> (bytes: [UInt8]?, location: LogLocation?) {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let now = now
+        var bytes: [UInt8]?
+        var place: LogLocation?
+        while true {
+            let found = withEntry(hash, word, &matching) { state, _, slot, _ -> Found in
+                guard let slot, now == .min || state.deadline(of: slot).next > now else { return Found() }
+                let location = LogLocation(word: state.index[slot].pointee.location).unreferenced
+                return Found(
+                    location: location,
+                    large: location.isLarge ? state.large[location.largePlace]?.value : nil
+                )
+            }
+            // Lost in one place, it may have been moved to another: then it is looked for again.
+            let isSame = place == found.location
+            place = found.location
+            guard let location = place, !isSame else { break }
+            bytes = found.large.map { $0.copy() } ?? copy(location, hash)
+            if bytes != nil { break }
+        }
+        log.gate.leave(pass)
+        return (bytes, place)
+    }
+}

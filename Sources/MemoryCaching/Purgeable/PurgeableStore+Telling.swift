@@ -1,0 +1,64 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import ForkSafety
+internal import PurgeableMemory
+internal import Synchronization
+
+// What leaves is noted under the lock, with its bytes, and told when locks and gate have been left.
+extension PurgeableStore {
+    /// Called with the key (its word, or the key itself where it is no integer), its bytes and why they left.
+    typealias Observer = @Sendable (_ word: UInt64, _ key: Any?, _ bytes: [UInt8], RemovalCause) -> Void
+
+    /// Takes down what is about to leave `slot`, or to be replaced in it, where somebody wants to be told. The caller is
+    /// inside the gate and holds the shard's lock. Bytes that the kernel has taken are told of to nobody.
+    @inline(__always)
+    func note(
+        _ slot: Int,
+        _ location: LogLocation,
+        _ hash: IndexHash,
+        _ state: borrowing PurgeableShard.State,
+        _ shard: Int,
+        _ departures: inout Departures
+    ) {
+        if observer != nil { noteDeparture(slot, location, hash, state, shard, &departures) }
+    }
+
+    private func noteDeparture(
+        _ slot: Int,
+        _ location: LogLocation,
+        _ hash: IndexHash,
+        _ state: borrowing PurgeableShard.State,
+        _ shard: Int,
+        _ departures: inout Departures
+    ) {
+        let large = location.isLarge ? state.large[location.largePlace]?.value : nil
+        let bytes = location.isLarge ? nil : copy(location, hash)
+        guard large != nil || bytes != nil else { return }
+        let word = state.index[slot].pointee.word
+        let key = keys?.anyKey(shard: shard, slot: slot)
+        departures.told.append(Departure(word: word, key: key, bytes: bytes, large: large))
+    }
+
+    /// Keeps departures until ``tellRemovals()``.
+    func queue(_ departures: [Departure], _ cause: RemovalCause) {
+        untold.withLock { $0 += departures.map { ($0, cause) } }
+        hasUntold.store(true, ordering: .releasing)
+    }
+
+    /// Tells of what has left. Called with no lock held and outside the gate, because the handler may use the cache.
+    func tellRemovals() {
+        guard let observer, hasUntold.exchange(false, ordering: .acquiring) else { return }
+        let departures = untold.withLock { untold in
+            defer { untold = [] }
+            return untold
+        }
+        for (departure, cause) in departures {
+            guard let bytes = departure.bytes ?? departure.large?.copy() else { continue }
+            observer(departure.word, departure.key, bytes, cause)
+        }
+    }
+}

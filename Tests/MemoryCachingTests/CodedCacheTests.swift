@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Values as bytes in purgeable memory", .timeLimit(.minutes(1)))
+struct CodedCacheTests {
+    enum Trouble: Error { case now }
+
+    /// A codec that refuses empty texts.
+    struct Picky: CacheCodec {
+        func encode(_ value: String) throws -> [UInt8] {
+            if value.isEmpty { throw Trouble.now }
+            return Array(value.utf8)
+        }
+
+        func decode(_ bytes: RawSpan) throws -> String { try StringCodec().decode(bytes) }
+    }
+
+    @Test("Values come back, expire, and are loaded once")
+    func values() async throws {
+        let clock = ManualClock()
+        let cache = CodedCache<String, String>(options: .init(expiresAfter: .seconds(10), clock: clock), codec: .string)
+        try cache.setValue("one", forKey: "a")
+        try cache.setValue("two", forKey: "b", expiresAfter: .seconds(20))
+        #expect(cache.value(forKey: "a") == "one")
+        clock.advance(by: .seconds(11))
+        #expect(cache.value(forKey: "a") == nil && cache.value(forKey: "b") == "two")
+        #expect(try await cache.value(forKey: "a") { "three" } == "three")
+        #expect(try await cache.value(forKey: "a") { "four" } == "three")
+        #expect(try await cache.refreshValue(forKey: "a") { "five" } == "five")
+        #expect(cache.value(forKey: "a") == "five")
+        #expect(cache.removeValue(forKey: "a") && cache.value(forKey: "a") == nil)
+        #expect(cache.bytes.statistics.loads == 2)
+    }
+
+    @Test("Bytes that stand for no value are missing, and replaced by a load")
+    func otherVersion() async throws {
+        let cache = CodedCache<Int, String>(codec: .string)
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 1)
+        #expect(cache.value(forKey: 1) == nil)
+        #expect(try await cache.value(forKey: 1) { "new" } == "new")
+        #expect(cache.value(forKey: 1) == "new")
+    }
+
+    @Test("What cannot be encoded is not stored, and the caller hears of it")
+    func notEncodable() async throws {
+        let cache = CodedCache<Int, String>(codec: Picky())
+        try cache.setValue("old", forKey: 1)
+        #expect(throws: Trouble.now) { try cache.setValue("", forKey: 1) }
+        #expect(cache.value(forKey: 1) == "old")
+        await #expect(throws: Trouble.now) { try await cache.value(forKey: 2) { "" } }
+        #expect(cache.value(forKey: 2) == nil)
+    }
+}

@@ -22,9 +22,9 @@ let settings: [SwiftSetting] =
 
 /// Whether the tools are built: cache-demo, cache-sim and what tests them.
 ///
-/// They need packages that the libraries do not, and SwiftPM fetches every dependency of a package, also those of targets
-/// that nobody asked for. So without the variable the manifest is that of the libraries, wherever it lies and whoever
-/// reads it; `Scripts/check-consumer.sh` checks that.
+/// They need packages that the libraries do not, and SwiftPM fetches every dependency of a package, also those of
+/// targets that nobody asked for. So without the variable the manifest is that of the libraries, wherever it lies and
+/// whoever reads it; `Scripts/check-consumer.sh` checks that.
 let hasTools = Context.environment["CACHE_TOOLS"] != nil
 
 let package = Package(

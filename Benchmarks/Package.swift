@@ -10,8 +10,8 @@ import PackageDescription
 // Benchmarks stand apart so that the root manifest stays free of what they need.
 //
 // `cache-bench` has its own loop. package-benchmark measures one closure of one process at a time; the question here is
-// the ratio between implementations, a JVM's among them, in one sitting with interleaved rounds: a machine's mood, which
-// changes from minute to minute, then falls on all of them alike.
+// the ratio between implementations, a JVM's among them, in one sitting with interleaved rounds: a machine's mood,
+// which changes from minute to minute, then falls on all of them alike.
 let package = Package(
     name: "swift-memory-cache-benchmarks",
     platforms: [.macOS(.v15)],

@@ -8,8 +8,8 @@
 import PackageDescription
 
 // A consumer of FoundationCaching, the way its users are: sources as they are written for Apple's platforms, adopted by
-// each of the documented routes. `run` builds and runs them all. Apart from the root package, because these are programs
-// of their own and one of them exists to fail.
+// each of the documented routes. `run` builds and runs them all. Apart from the root package, because these are
+// programs of their own and one of them exists to fail.
 
 let caching = Target.Dependency.product(name: "FoundationCaching", package: "swift-memory-cache")
 

@@ -6,8 +6,8 @@
 
 /// What a cache has done since it was made, and what it holds: one consistent-enough snapshot.
 ///
-/// Counters only grow, but for a hit that is taken back when the value turns out to be discarded, or to belong to another
-/// key of the same hash. So the difference of two snapshots says what happened in between:
+/// Counters only grow, but for a hit that is taken back when the value turns out to be discarded, or to belong to
+/// another key of the same hash. So the difference of two snapshots says what happened in between:
 ///
 /// ```swift
 /// let before = cache.statistics
@@ -25,8 +25,8 @@ public struct CacheStatistics: Sendable, Equatable {
     public package(set) var misses = 0
     /// Values stored, replacements among them.
     public package(set) var insertions = 0
-    /// Values not stored: their cost alone is larger than the total cost limit, or they are new and worth less than what
-    /// they would displace.
+    /// Values not stored: their cost alone is larger than the total cost limit, or they are new and worth less than
+    /// what they would displace.
     public package(set) var refusals = 0
 
     /// Entries removed, by the ordinal of their cause.

@@ -6,8 +6,8 @@
 
 // What programs do with an entry besides reading and setting it.
 extension MemoryCache {
-    /// The value for `key`, or nil, as ``value(forKey:)``, but no use of it: neither its worth nor the statistics change,
-    /// and its time since the last use goes on.
+    /// The value for `key`, or nil, as ``value(forKey:)``, but no use of it: neither its worth nor the statistics
+    /// change, and its time since the last use goes on.
     ///
     /// - Complexity: O(1) on average; allocates nothing.
     @inlinable
@@ -23,8 +23,8 @@ extension MemoryCache {
     /// them return. Where the value is dear, ``value(forKey:load:)`` calls one closure for all.
     ///
     /// `make` runs on this thread, outside every lock, and may use the cache, this key included. If the key is removed
-    /// meanwhile, its value is returned but not stored: it may have been made of what is no longer so. A load of the key
-    /// that is under way goes on.
+    /// meanwhile, its value is returned but not stored: it may have been made of what is no longer so. A load of the
+    /// key that is under way goes on.
     ///
     /// - Parameters:
     ///   - key: the key.
@@ -44,11 +44,11 @@ extension MemoryCache {
     /// counts.updateValue(forKey: word) { $0 = ($0 ?? 0) + 1 }
     /// ```
     ///
-    /// `change` is given the value, or nil where there is none, and leaves in its place what is to be stored; nil removes
-    /// the entry. It runs on this thread, outside every lock, and may use the cache. If the entry has changed meanwhile
-    /// (another thread has set, updated or removed it, or it was evicted), nothing is stored and `change` runs again, on
-    /// what is there then: it should do nothing else than change the value. For as long as other threads are faster, it
-    /// goes on.
+    /// `change` is given the value, or nil where there is none, and leaves in its place what is to be stored; nil
+    /// removes the entry. It runs on this thread, outside every lock, and may use the cache. If the entry has changed
+    /// meanwhile (another thread has set, updated or removed it, or it was evicted), nothing is stored and `change`
+    /// runs again, on what is there then: it should do nothing else than change the value. For as long as other threads
+    /// are faster, it goes on.
     ///
     /// What it leaves is stored as by ``setValue(_:forKey:)``, with that cost and lifetime. A load of the key that is
     /// under way stores nothing. Changing an object that the value refers to is no change of the value.

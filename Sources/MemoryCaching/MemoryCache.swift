@@ -14,8 +14,8 @@
 /// if let image = images[url] { draw(image) }
 /// ```
 ///
-/// **Promises.** A value is in the cache when `setValue` returns, unless it is refused. From then on it is an entry like
-/// others, which an insertion by another thread may evict. Refused is:
+/// **Promises.** A value is in the cache when `setValue` returns, unless it is refused. From then on it is an entry
+/// like others, which an insertion by another thread may evict. Refused is:
 ///
 /// - A value whose cost alone is larger than `totalCostLimit`, and what was stored under its key is removed.
 /// - A value for a new key if, after it has displaced one entry, it would have to displace others that are

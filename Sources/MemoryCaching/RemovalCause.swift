@@ -8,8 +8,8 @@
 public enum RemovalCause: Sendable, Hashable, CaseIterable {
     /// The cache held more entries than its `countLimit`.
     case countLimit
-    /// The costs added up to more than the `totalCostLimit`. Also told of a value that was refused: it is larger than the
-    /// limit, or worth less than what it would have displaced.
+    /// The costs added up to more than the `totalCostLimit`. Also told of a value that was refused: it is larger than
+    /// the limit, or worth less than what it would have displaced.
     case costLimit
     /// The entry's lifetime was over.
     case expired

@@ -169,8 +169,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ///   - key: its key.
     ///   - lifetime: how long it stays fresh; nil for ``TieredCacheOptions/lifetime``.
     /// - Throws: what the codec throws, or ``RemoteTierError``. After ``RemoteTierError/timedOut`` and
-    ///   ``RemoteTierError/disconnected`` it is unknown whether the remote tier has the new value; after any other error
-    ///   it has what it had before. This process has forgotten its near value in any case.
+    ///   ``RemoteTierError/disconnected`` it is unknown whether the remote tier has the new value; after any other
+    ///   error it has what it had before. This process has forgotten its near value in any case.
     public nonisolated(nonsending) func setValue(
         _ value: Value,
         forKey key: Key,

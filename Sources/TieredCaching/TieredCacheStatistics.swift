@@ -31,7 +31,8 @@ public struct TieredCacheStatistics: Sendable {
     public var remoteSkips = 0
     /// Values that the remote tier did not store, because the key had changed while they were loaded.
     public var refusedFills = 0
-    /// Values that the remote tier did not store for lack of memory, or because they are too large or cannot be encoded.
+    /// Values that the remote tier did not store for lack of memory, or because they are too large or cannot be
+    /// encoded.
     public var unstorable = 0
     /// Values in the remote tier that could not be decoded.
     public var undecodable = 0

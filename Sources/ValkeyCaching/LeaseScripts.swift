@@ -11,8 +11,8 @@ import TieredCaching
 //
 // A lease is a marker in the place of the value, so that a plain `SET` or `DEL` of any program ends it. It holds, in
 // this order: 8 bytes of magic, 32 hexadecimal digits of the token, 16 digits for the end of the lease and 16 for the
-// end of the displaced value (milliseconds of the server's clock, 0 for no value), and that value. Bytes that only begin
-// with the magic are no marker but a value like any other, so no script has to work with numbers that are none.
+// end of the displaced value (milliseconds of the server's clock, 0 for no value), and that value. Bytes that only
+// begin with the magic are no marker but a value like any other, so no script has to work with numbers that are none.
 //
 // Scripts begin and end in `GET`: the first makes sure that the key is tracked, so that the script's own write is
 // reported right behind the reply, where the tier knows it for its own; the last tracks the key again, which a report

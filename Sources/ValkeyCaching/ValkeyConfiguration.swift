@@ -35,8 +35,8 @@ public struct ValkeyConfiguration: Sendable {
     /// The longest pause between two attempts to connect to a server that cannot be reached. 250 ms by default, so that
     /// service is back within a second of the server's return.
     public var longestPause: Duration
-    /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not fit
-    /// into a reply are not asked for: they count as none, and are overwritten. 64 MiB by default.
+    /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
+    /// fit into a reply are not asked for: they count as none, and are overwritten. 64 MiB by default.
     public var largestReply: Int
 
     /// Called with the reason whenever connecting has failed or a connection was lost, on the tier's thread: for logs.

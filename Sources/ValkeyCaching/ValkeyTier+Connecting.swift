@@ -156,8 +156,9 @@ extension ValkeyTier {
         transport.schedule(after: configuration.heartbeat) { [weak self] in self?.beat(connection, number) }
     }
 
-    /// A reply to a `PING` proves that every report from before the `PING` has been read. `ROLE` tells whether the server
-    /// has become a replica meanwhile, which reports its own changes alone; who may not ask gets an error, and goes on.
+    /// A reply to a `PING` proves that every report from before the `PING` has been read. `ROLE` tells whether the
+    /// server has become a replica meanwhile, which reports its own changes alone; who may not ask gets an error, and
+    /// goes on.
     private func beat(_ connection: any ValkeyConnection, _ number: Int) {
         guard isConnected(number) else { return }
         let sentAt = ContinuousClock.now

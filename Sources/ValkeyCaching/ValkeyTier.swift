@@ -20,8 +20,9 @@ public import ServiceLifecycle
 /// ```
 ///
 /// One tier serves any number of caches. It connects when the first cache is made or ``start()`` is called, and keeps
-/// connecting until ``shutDown()``, or until the tier and its caches are gone. Nothing is thrown while the server cannot be reached: lookups ask the origin. Use
-/// ``waitUntilConnected(within:)`` where a program is to fail at its start instead.
+/// connecting until ``shutDown()``, or until the tier and its caches are gone. Nothing is thrown while the server
+/// cannot be reached: lookups ask the origin. Use ``waitUntilConnected(within:)`` where a program is to fail at its
+/// start instead.
 ///
 /// The server must be a single primary, Redis 7.0 or later or Valkey, with `CLIENT TRACKING` and scripts. A node of a
 /// cluster is refused.

@@ -151,7 +151,8 @@ struct LogReadingTests {
 struct KneeTests {
     @Test("A loop has its knee where all of it fits, and the report says so")
     func loop() async throws {
-        // 64 keys in turn, and 960 that come once: LRU hits the 64 as soon as they all fit, and nothing more after that.
+        // 64 keys in turn, and 960 that come once: LRU hits the 64 as soon as they all fit, and nothing more after
+        // that.
         var requests = (0..<12_800).map { TraceRequest(key: UInt64($0 % 64)) }
         requests += (0..<960).map { TraceRequest(key: UInt64(1000 + $0)) }
         let report = try await SimulationPlan(policies: [.lru], sizes: [.amount(64)])

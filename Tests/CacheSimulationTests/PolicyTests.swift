@@ -46,7 +46,8 @@ struct PolicyTests {
 
     @Test("S3-FIFO: one access on trial is too few, a return from the ghosts goes to the main queue")
     func s3FIFO() {
-        // Ten places, of which one is on trial: k evicts a, which was accessed once only, and a returns to the main queue.
+        // Ten places, of which one is on trial: k evicts a, which was accessed once only, and a returns to the main
+        // queue.
         #expect(pattern(S3FIFOPolicy.self, "aabcdefghijka", capacity: 10) == ".h...........")
         // Accessed twice, it is moved to the main queue instead.
         #expect(pattern(S3FIFOPolicy.self, "aaabcdefghijka", capacity: 10) == ".hh..........h")

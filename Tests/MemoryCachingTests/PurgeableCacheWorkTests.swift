@@ -64,8 +64,8 @@ import _CacheTestSupport
         for key in 0..<12_000 { #expect(cache.bytes(forKey: key) == value) }
     }
 
-    /// A segment that is half cleaned when the kernel takes pages of it: a page that the cleaner has looked at after its
-    /// loss is still counted as lost.
+    /// A segment that is half cleaned when the kernel takes pages of it: a page that the cleaner has looked at after
+    /// its loss is still counted as lost.
     @Test func theCleanerNoticesLostPages() {
         var random = SplitMix64(seed: 14)
         let cache = PurgeableCache<Int>()

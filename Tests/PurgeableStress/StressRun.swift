@@ -267,7 +267,8 @@ final class StressRun: Sendable {
                 }
                 return true
             }
-            // What the runtime makes on first use is made here: in a child it could wait for a thread that is not there.
+            // What the runtime makes on first use is made here: in a child it could wait for a thread that is not
+            // there.
             if !hasRunHere { record(isHonest(), as: counters.pinned) }
             hasRunHere = true
             let outcome = inForkedChild(isHonest)

@@ -42,8 +42,8 @@ struct StressThread {
 enum ForkOutcome { case right, wrong, stuck }
 
 /// Runs `body` in a forked child, which has only the calling thread and must take no lock that others may hold: neither
-/// the values' nor those by which the Swift runtime guards what it makes on first use, so that the process must have run
-/// `body` before.
+/// the values' nor those by which the Swift runtime guards what it makes on first use, so that the process must have
+/// run `body` before.
 func inForkedChild(_ body: () -> Bool) -> ForkOutcome {
     // Swift hides fork(2), for good reasons that do not hold for a test of it.
     typealias Fork = @convention(c) () -> pid_t

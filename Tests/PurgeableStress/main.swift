@@ -7,9 +7,9 @@
 import PurgeableMemory
 import Synchronization
 
-// Stresses purgeable bytes until the time is over, or as much was seen as --verified and --purged ask for, and prints what
-// it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen, 3 if a child of
-// fork did not come to an end.
+// Stresses purgeable bytes until the time is over, or as much was seen as --verified and --purged ask for, and prints
+// what it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen, 3 if a
+// child of fork did not come to an end.
 //
 //     swift run -c release PurgeableStress --seconds 60
 //     Scripts/stress-purgeable.sh

@@ -94,7 +94,8 @@ extension ServerTests {
                 await tier.shutDown()
             }
             let refused: [(port: Int, tls: TLSConfiguration?, name: String?)] = [
-                // Another name, an address that the certificate does not have, and a certificate that nobody vouches for.
+                // Another name, an address that the certificate does not have, and a certificate that nobody vouches
+                // for.
                 (port, trusting, "elsewhere.example"), (port, trusting, nil),
                 (port, .makeClientConfiguration(), "localhost"),
                 // In plain text to the port of TLS, and the other way round.

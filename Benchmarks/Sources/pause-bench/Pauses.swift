@@ -6,10 +6,11 @@
 
 /// The longest of a thread's calls, in nanoseconds of wall time, waiting for locks included.
 ///
-/// A call is *undisturbed* where the kernel took the thread off its core neither in it nor in the few calls before: what
-/// a caller waits for others on its core says nothing of the cache. It is *unshared* where that holds for all threads of
-/// the process: else it may have waited for one that was taken off its core with a lock in its hands. A virtual machine
-/// that is itself taken off its core looks undisturbed from inside; the control shows how long that takes.
+/// A call is *undisturbed* where the kernel took the thread off its core neither in it nor in the few calls before:
+/// what a caller waits for others on its core says nothing of the cache. It is *unshared* where that holds for all
+/// threads of the process: else it may have waited for one that was taken off its core with a lock in its hands. A
+/// virtual machine that is itself taken off its core looks undisturbed from inside; the control shows how long that
+/// takes.
 struct Pauses: Sendable {
     private(set) var calls = 0
     private(set) var worst: Int64 = 0

@@ -6,8 +6,8 @@
 import Foundation
 import Synchronization
 
-/// What the reader saw, in at most 80 columns. In a terminal it grows while the reader reads; elsewhere it is drawn once
-/// at the end.
+/// What the reader saw, in at most 80 columns. In a terminal it grows while the reader reads; elsewhere it is drawn
+/// once at the end.
 final class Drawing: Sendable {
     private struct Column {
         var answers: [Int]

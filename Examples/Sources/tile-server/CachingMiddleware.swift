@@ -28,7 +28,8 @@ struct CachingMiddleware<Context: RequestContext>: RouterMiddleware {
 
         let response = try await next(request, context)
         guard response.status == .ok, let length = response.body.contentLength, length > 0 else { return response }
-        // The body in one buffer, and the copy that is stored: announced, because responses may be large and many at once.
+        // The body in one buffer, and the copy that is stored: announced, because responses may be large and many at
+        // once.
         let body = try await MemoryReserve.withFree(bytes: 2 * length) { _ in try await response.body.collect() }
         store(response.headers[.contentType] ?? "", body, for: key)
         var fresh = Response(status: .ok, headers: response.headers, body: ResponseBody(byteBuffer: body))

@@ -94,8 +94,8 @@ public struct SimulationReport: Sendable {
 
     /// The limit from which on more memory buys markedly less; `nil` where the curve has no such place.
     ///
-    /// It is looked for among all that the trace asks for and its halves, in the results of ``SimulatedPolicy/memoryCache``
-    /// or of the first policy that does not know the future.
+    /// It is looked for among all that the trace asks for and its halves, in the results of
+    /// ``SimulatedPolicy/memoryCache`` or of the first policy that does not know the future.
     public func knee(_ metric: Metric = .misses) -> Int? {
         Knee.index(of: points(metric)).map { curve[$0] }
     }

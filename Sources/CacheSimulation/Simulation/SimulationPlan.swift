@@ -84,7 +84,8 @@ public struct SimulationPlan: Sendable {
         )
     }
 
-    /// From all that the trace asks for down to a 1,024th of it in halves: the sizes among which the knee is looked for.
+    /// From all that the trace asks for down to a 1,024th of it in halves: the sizes among which the knee is looked
+    /// for.
     private static func curve(of trace: IndexedTrace) -> [Int] {
         (0...10).reversed().map { trace.footprint >> $0 }.filter { $0 > 0 }
     }

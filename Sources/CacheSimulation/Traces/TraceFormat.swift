@@ -11,9 +11,9 @@ public enum TraceFormat: String, Sendable, CaseIterable {
     /// Whatever the first bytes look like.
     ///
     /// Text is ``accessLog`` or ``jsonLines`` if its lines are such, ``arc`` if they are four numbers, ``lirs`` if they
-    /// are one, and ``csv`` otherwise; text with blanks and no commas is refused, because it is more likely prose than a
-    /// list of keys. Anything else is ``oracleGeneral`` if its 24-byte records make sense as such, and ``binary`` if its
-    /// sizes do.
+    /// are one, and ``csv`` otherwise; text with blanks and no commas is refused, because it is more likely prose than
+    /// a list of keys. Anything else is ``oracleGeneral`` if its 24-byte records make sense as such, and ``binary`` if
+    /// its sizes do.
     case automatic
     /// Records of 12 bytes, little-endian: an unsigned 64-bit key and an unsigned 32-bit size in bytes.
     case binary

@@ -44,8 +44,8 @@ enum TraceSniffing {
         return first == UInt8(ascii: "{") ? .jsonLines : .csv
     }
 
-    /// A key may be any text, also one with blanks; but lines of words are more likely a log of a format not known here,
-    /// and each line would be a key of its own.
+    /// A key may be any text, also one with blanks; but lines of words are more likely a log of a format not known
+    /// here, and each line would be a key of its own.
     private static func refuseProse(_ lines: [ArraySlice<UInt8>]) throws(TraceError.Reason.Failure) {
         let comma = UInt8(ascii: ","), blank = UInt8(ascii: " ")
         let wordy = lines.count { !$0.contains(comma) && $0.contains(blank) }

@@ -48,8 +48,8 @@ struct ClassTraits: OptionSet {
         return find(object, address)
     }
 
-    /// Where the class of `object` is: the first word of every object, where Swift has no other runtime beside it. Asked
-    /// by `type(of:)` the object would be retained and released, which costs more than all the rest here.
+    /// Where the class of `object` is: the first word of every object, where Swift has no other runtime beside it.
+    /// Asked by `type(of:)` the object would be retained and released, which costs more than all the rest here.
     @inline(__always)
     static func addressOfClass(of object: AnyObject) -> UInt {
         UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(as: UInt.self)

@@ -14,10 +14,10 @@ import Foundation
 /// `Hashable` class, by identity otherwise. All three run user code, which is why the engine asks for the hash once,
 /// before it takes a lock, remembers it, and compares outside.
 ///
-/// Some classes of Foundation have a shorter way to the same answers, because they are what keys mostly are: its strings
-/// are hashed and compared where they are (`StringInPlace`), its URLs hashed by their strings (`URLHash`), and numbers
-/// compared as numbers: 66 ns where `isEqual`, which also knows how to compare with an `Int`, takes 364. Subclasses of
-/// them are asked themselves.
+/// Some classes of Foundation have a shorter way to the same answers, because they are what keys mostly are: its
+/// strings are hashed and compared where they are (`StringInPlace`), its URLs hashed by their strings (`URLHash`), and
+/// numbers compared as numbers: 66 ns where `isEqual`, which also knows how to compare with an `Int`, takes 364.
+/// Subclasses of them are asked themselves.
 struct ObjectKey: Hashable {
     /// The key of the cache's user.
     let object: AnyObject

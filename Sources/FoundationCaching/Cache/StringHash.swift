@@ -10,11 +10,12 @@ import Foundation
 
 /// The `hash` of an `NSString`, made from UTF-8 without asking the object.
 ///
-/// Asked, Foundation fetches the string character by character: 94 ns for one of 30, where this takes 6. The value must be
-/// the very same, because keys of other classes that are equal to a string, subclasses of `NSString` first of all, answer
-/// with it. So nothing is assumed: ``isFoundations`` compares the two before this one is used.
+/// Asked, Foundation fetches the string character by character: 94 ns for one of 30, where this takes 6. The value must
+/// be the very same, because keys of other classes that are equal to a string, subclasses of `NSString` first of all,
+/// answer with it. So nothing is assumed: ``isFoundations`` compares the two before this one is used.
 ///
-/// A polynomial in 257 over UTF-16 units, of long strings over 32 units each from the beginning, the middle and the end.
+/// A polynomial in 257 over UTF-16 units, of long strings over 32 units each from the beginning, the middle and the
+/// end.
 enum StringHash {
     /// The hash of a string of these UTF-8 bytes; nil where they are not all ASCII, so that bytes are not units.
     @inline(__always)

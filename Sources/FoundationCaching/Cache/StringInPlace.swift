@@ -10,10 +10,10 @@ import Foundation
 
 /// The text of Foundation's own `NSString` and `NSMutableString`, read where it is.
 ///
-/// Both keep a `String` as a stored property. Bridged, it costs three pairs of retain and release (72 ns measured), more
-/// than all the rest of a hit; read in place it costs none. Where the property is, is not assumed but found: by the mirror
-/// of an `NSString`, and by comparing what is there with what was put in. Where that fails, strings are asked for `hash`
-/// and `isEqual(_:)` like all other objects.
+/// Both keep a `String` as a stored property. Bridged, it costs three pairs of retain and release (72 ns measured),
+/// more than all the rest of a hit; read in place it costs none. Where the property is, is not assumed but found: by
+/// the mirror of an `NSString`, and by comparing what is there with what was put in. Where that fails, strings are
+/// asked for `hash` and `isEqual(_:)` like all other objects.
 enum StringInPlace {
     /// Whether text can be read in place, and hashed as Foundation hashes it.
     static let isReadable = offset != 0 && StringHash.isFoundations
@@ -43,8 +43,8 @@ enum StringInPlace {
         return areEqual || unsafeDowncast(left, to: NSObject.self).isEqual(right)
     }
 
-    /// Whether the texts of two objects, `offset` bytes on from where these are, are equal: Foundation's own `isEqual(_:)`
-    /// asks for no more.
+    /// Whether the texts of two objects, `offset` bytes on from where these are, are equal: Foundation's own
+    /// `isEqual(_:)` asks for no more.
     @inline(__always)
     static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ offset: Int) -> Bool {
         let left = (left + offset).assumingMemoryBound(to: String.self)

@@ -19,8 +19,8 @@
 /// ```
 ///
 /// The gap that remains: a `ContentAccess` is not itself an `NSPurgeableData`, so hand on ``target`` where one is asked
-/// for, and keep the access alive while pointers from it are in use (`withExtendedLifetime(access) { … }`): Swift releases
-/// an object after its last use, not at the end of the scope.
+/// for, and keep the access alive while pointers from it are in use (`withExtendedLifetime(access) { … }`): Swift
+/// releases an object after its last use, not at the end of the scope.
 ///
 /// - SeeAlso: Apple, `NSObject.autoContentAccessingProxy`.
 @dynamicMemberLookup

@@ -32,8 +32,8 @@ import Synchronization
 ///
 /// - *While the counter is above 0* this is an `NSMutableData` like any other: every inherited method works, and a
 ///   differential test against `NSMutableData` watches over it.
-/// - *While it is 0* every use of the bytes or of the length stops the process, in every build, with a message that says
-///   what to do. Reading bytes that may be gone would be a race that fails once a month. `description`,
+/// - *While it is 0* every use of the bytes or of the length stops the process, in every build, with a message that
+///   says what to do. Reading bytes that may be gone would be a race that fails once a month. `description`,
 ///   `debugDescription`, ``isContentDiscarded()`` and ``discardContentIfPossible()`` never stop it.
 /// - *Copies are safe.* `as Data`, `copy()`, `mutableCopy()` and `subdata(with:)` copy the bytes out and live on when
 ///   this object's content is discarded. ``withBytes(_:)`` lends the bytes without a copy, within a scope.
@@ -48,10 +48,10 @@ import Synchronization
 /// - SeeAlso: Apple, "Caching and Purgeable Memory" (2009); `NSPurgeableData`.
 //
 // Foundation's own mutators are wrong for a subclass of `NSMutableData` (`append` writes at the start, `replaceBytes`
-// does not move the tail; both reach past the end), because they assume a storage that only Foundation's own two classes
-// have. So each member that touches bytes is overridden here, and ends in `replaceContent(in:with:)` or `resizeContent`.
-// An initialiser never lets `super` decode or copy: `super` would call back into these overrides before there is
-// anything to call.
+// does not move the tail; both reach past the end), because they assume a storage that only Foundation's own two
+// classes have. So each member that touches bytes is overridden here, and ends in `replaceContent(in:with:)` or
+// `resizeContent`. An initialiser never lets `super` decode or copy: `super` would call back into these overrides
+// before there is anything to call.
 open class NSPurgeableData: NSMutableData, NSDiscardableContent {
     /// The bytes and the access counter.
     final let buffer: PurgeableBuffer
@@ -87,8 +87,8 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
         super.init()
     }
 
-    /// Makes data of a copy of `bytes`, which must come from `malloc` and are freed at once: purgeable bytes cannot stay
-    /// in memory that belongs to somebody else.
+    /// Makes data of a copy of `bytes`, which must come from `malloc` and are freed at once: purgeable bytes cannot
+    /// stay in memory that belongs to somebody else.
     public override init(bytesNoCopy bytes: UnsafeMutableRawPointer, length: Int) {
         buffer = PurgeableBuffer(copying: UnsafeRawBufferPointer(start: bytes, count: length))
         super.init()

@@ -152,9 +152,9 @@ extension CacheEngine {
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is
     /// above `price`. Its room is the caller's.
     ///
-    /// Entries of one size that came within one lifetime of the cache have one height, and each shard knows which of its
-    /// own is the oldest. So the shards take turns: emptied one after the other, a cache would lose its newest entries
-    /// before its oldest, and what leaves would lie scattered over all pages, none of which could be returned.
+    /// Entries of one size that came within one lifetime of the cache have one height, and each shard knows which of
+    /// its own is the oldest. So the shards take turns: emptied one after the other, a cache would lose its newest
+    /// entries before its oldest, and what leaves would lie scattered over all pages, none of which could be returned.
     ///
     /// - Parameter spared: an entry that is not evicted, by its hash and slot.
     @inlinable
@@ -191,8 +191,8 @@ extension CacheEngine {
     /// Evicts the first of the least shard's entries until about `bytes` are free; returns how many that freed, 0 where
     /// nothing is left below `price`. The shards take turns, as in ``evictOne(cause:below:sparing:into:)``.
     ///
-    /// What an eviction costs is waiting for memory: the entry's own lines, its word in the table, its ghost, its value. All of
-    /// them are asked for, for all victims of the run, before the first leaves.
+    /// What an eviction costs is waiting for memory: the entry's own lines, its word in the table, its ghost, its
+    /// value. All of them are asked for, for all victims of the run, before the first leaves.
     @inlinable
     @inline(never)
     func evictRun(

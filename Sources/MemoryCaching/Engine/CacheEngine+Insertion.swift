@@ -40,8 +40,8 @@ extension CacheEngine {
         ) == .stored
     }
 
-    /// Stores `value` as ``setValue(_:forKey:cost:recomputeCost:expiresAfter:ticket:)`` does, if `condition` holds under
-    /// the lock that it is stored under.
+    /// Stores `value` as ``setValue(_:forKey:cost:recomputeCost:expiresAfter:ticket:)`` does, if `condition` holds
+    /// under the lock that it is stored under.
     @inlinable
     package func insert(
         _ value: Value,
@@ -240,8 +240,8 @@ extension CacheEngine {
 
     /// Charges an insertion to the credit of `shard`, which is locked, and says whether that must be settled first.
     ///
-    /// An insertion by a removal handler, or by code that the governor runs, leaves its charge to the insertions to come:
-    /// else handlers that insert would call themselves without end.
+    /// An insertion by a removal handler, or by code that the governor runs, leaves its charge to the insertions to
+    /// come: else handlers that insert would call themselves without end.
     @inlinable
     @inline(__always)
     func charge(_ newcomer: Newcomer, to shard: ShardPointer) -> Bool {

@@ -15,8 +15,8 @@ extension CacheEngine {
     /// Victims that one insertion takes at most while it holds its shard's lock; who needs more is a large insertion.
     @usableFromInline static var mostVictims: Int { 32 }
 
-    /// Cost that a shard may keep beyond what its entries take: a 64th of the limit in all shards together. With only one
-    /// shard nobody else could use it, and nothing is kept.
+    /// Cost that a shard may keep beyond what its entries take: a 64th of the limit in all shards together. With only
+    /// one shard nobody else could use it, and nothing is kept.
     @inlinable
     @inline(__always)
     func mostStock(of shard: ShardPointer) -> Int {
@@ -114,7 +114,8 @@ extension CacheEngine {
     }
 
     /// Whether a shard of many should not pay `amount` by itself: it has taken so many victims already, or `amount` is
-    /// more than a quarter of what a shard holds on the mean. With few entries in each, most victims are others' anyway.
+    /// more than a quarter of what a shard holds on the mean. With few entries in each, most victims are others'
+    /// anyway.
     @inlinable
     func isTooMuch(_ amount: Int, victims: Int, for shard: ShardPointer) -> Bool {
         if shard.pointee.published == nil { return false }
@@ -162,9 +163,10 @@ extension CacheEngine {
     /// or else a big value displaces many dense ones. Only after a first victim has gone; refused before, newcomers
     /// never get into tiny caches.
     ///
-    /// Two stays, because a newcomer's first one is weighed low while nothing is known about it. Misses fall from .637 to
-    /// .602 (s_meta_kv_syn, a cache of 0.1 %) and from .661 to .656 (s_adaptsize, 1 %). What is refused leaves no ghost: with
-    /// one the learner would count hits of stays that nobody has paid for (s_arc_p12, 1 %: .712 instead of .698).
+    /// Two stays, because a newcomer's first one is weighed low while nothing is known about it. Misses fall from .637
+    /// to .602 (s_meta_kv_syn, a cache of 0.1 %) and from .661 to .656 (s_adaptsize, 1 %). What is refused leaves no
+    /// ghost: with one the learner would count hits of stays that nobody has paid for (s_arc_p12, 1 %: .712 instead of
+    /// .698).
     @inlinable
     func isWorthLess(
         _ newcomer: Newcomer,

@@ -76,7 +76,8 @@ extension CacheEngine {
 
     /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are
     /// compared without it, and the one that was equal is looked for again by its generation, which it keeps whatever
-    /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer holds.
+    /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer
+    /// holds.
     ///
     /// An `==` that itself stores keys of the same hash could go on for ever. After ``comparisonRounds`` the key counts
     /// as not found: at worst there are two entries of equal keys then, of which one is found and the other ages.

@@ -40,8 +40,8 @@ extension CacheEngine {
 
     /// The value for `key`, no use of it, with its bits as they stand in the entry, which are copied to `bits`.
     ///
-    /// The bits of the entry and not those of a copy: what lies between the fields of a value need not be copied with it.
-    /// A value whose content has been discarded has bits, and counts as none.
+    /// The bits of the entry and not those of a copy: what lies between the fields of a value need not be copied with
+    /// it. A value whose content has been discarded has bits, and counts as none.
     @inlinable
     func sight(_ key: Key, copyingBitsTo bits: UnsafeMutableRawPointer?) -> Sighting {
         let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min

@@ -14,8 +14,8 @@
 ///
 /// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes.
 /// A table grows by a larger one beside it, to which each insertion moves a few words, so that none waits for all of
-/// them; meanwhile what is not in the new table is looked for in the old one. No key of unknown code is hashed again for
-/// that: integers are hashed anew, of others 32 bits are in `identities`.
+/// them; meanwhile what is not in the new table is looked for in the old one. No key of unknown code is hashed again
+/// for that: integers are hashed anew, of others 32 bits are in `identities`.
 ///
 /// - SeeAlso: the incremental rehashing of Redis' `dict.c`.
 ///
@@ -110,8 +110,8 @@ struct EntryStorage<Key: Hashable, Value> {
         }
     }
 
-    /// The slot of the very object `key`, or of one of its hash whose key is surely equal; or 0 and how many other slots
-    /// have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
+    /// The slot of the very object `key`, or of one of its hash whose key is surely equal; or 0 and how many other
+    /// slots have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
     @inlinable
     @inline(__always)
     func findWithoutComparing(

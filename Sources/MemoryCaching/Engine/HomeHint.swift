@@ -13,8 +13,8 @@ public import Synchronization
 /// begin by itself: no load passes the locked exchange. What it is told may be out of date, and is then of no use, and
 /// of no harm: asking for a line never faults.
 ///
-/// The words of all shards stand together before the first of them, apart from the locks: as good as never written, they
-/// stay in every processor's cache, whereas to read a lock's line before taking the lock is to ask for it twice.
+/// The words of all shards stand together before the first of them, apart from the locks: as good as never written,
+/// they stay in every processor's cache, whereas to read a lock's line before taking the lock is to ask for it twice.
 @usableFromInline
 struct HomeHint {
     /// The table's address, and in its low six bits the logarithm of its size.

@@ -48,8 +48,9 @@ package enum KeyHash<Key: Hashable> {
 
     /// Whether a stored key is equal to one that is harmless to compare.
     ///
-    /// Equal text is at most nine times as long: in any normal form three times as long as in another, in bytes of UTF-8
-    /// (UAX #15, "Respecting Canonical Equivalence"). What is longer still is not looked into: it would be normalised.
+    /// Equal text is at most nine times as long: in any normal form three times as long as in another, in bytes of
+    /// UTF-8 (UAX #15, "Respecting Canonical Equivalence"). What is longer still is not looked into: it would be
+    /// normalised.
     @inlinable
     @inline(__always)
     static func isEqual(_ stored: Key, to key: Key) -> Bool {
@@ -67,8 +68,8 @@ package enum KeyHash<Key: Hashable> {
     @inline(__always)
     static var longestText: Int { 512 }
 
-    /// Whether the key at an address and another are the same bits, which settles most comparisons of objects without foreign code: a key is
-    /// equal to itself. `false` says nothing.
+    /// Whether the key at an address and another are the same bits, which settles most comparisons of objects without
+    /// foreign code: a key is equal to itself. `false` says nothing.
     @inlinable
     @inline(__always)
     static func areIdentical(at left: UnsafeRawPointer, _ right: Key) -> Bool {

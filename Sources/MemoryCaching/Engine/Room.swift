@@ -34,8 +34,8 @@ struct CacheLimits: ~Copyable {
 /// Costs saturate. The total has a second word for carries out of 64 bits, which only costs near `Int.max` without a
 /// limit reach; below a limit the sum fits one word.
 ///
-/// Lies in the cache's first block, in cache lines of its own, behind the lock of large insertions. A cache that is full
-/// only reads it: what an insertion needs, its victim has.
+/// Lies in the cache's first block, in cache lines of its own, behind the lock of large insertions. A cache that is
+/// full only reads it: what an insertion needs, its victim has.
 @usableFromInline
 struct Room: ~Copyable {
     @usableFromInline let places = Atomic<Int>(0)

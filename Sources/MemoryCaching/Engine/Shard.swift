@@ -8,14 +8,15 @@ public import Synchronization
 
 /// One part of a cache: a lock, the entries whose hashes lead here, and the policy's order of them.
 ///
-/// Lies in raw memory, in a block with its siblings, behind the word of its lock; every member is read and written under
-/// the lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after unlocking.
+/// Lies in raw memory, in a block with its siblings, behind the word of its lock; every member is read and written
+/// under the lock. No member runs code of the user's: what leaves is handed to the caller, who lets go of it after
+/// unlocking.
 ///
 @usableFromInline
 struct Shard<Key: Hashable, Value>: ~Copyable {
-    // In cache lines of 64 bytes, the first of which begins with the lock, 32 bytes before: a hit touches the first two,
-    // an eviction with its insertion writes the first six. Lines that another processor wrote last are what a second
-    // thread costs.
+    // In cache lines of 64 bytes, the first of which begins with the lock, 32 bytes before: a hit touches the first
+    // two, an eviction with its insertion writes the first six. Lines that another processor wrote last are what a
+    // second thread costs.
 
     /// The cache has split: the entries are elsewhere.
     @usableFromInline var isRetired = false
@@ -98,9 +99,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// A use of the entry at `slot`, whose flags are `info`.
     ///
-    /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the order
-    /// is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then a hit
-    /// mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
+    /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the
+    /// order is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then
+    /// a hit mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
     @inlinable
     @inline(__always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
@@ -254,8 +255,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     // MARK: Entries
 
-    /// Says at what level a newcomer begins: on its first stay, or higher if its ghost is still here. To be asked before
-    /// anything is evicted for it, lest the victim's ghost takes the place of its own.
+    /// Says at what level a newcomer begins: on its first stay, or higher if its ghost is still here. To be asked
+    /// before anything is evicted for it, lest the victim's ghost takes the place of its own.
     @inlinable
     mutating func admit(_ hash: UInt64, _ info: inout EntryInfo, residents: Int) {
         let density = info.density

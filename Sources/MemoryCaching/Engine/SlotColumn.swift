@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// A number for each slot of a slab, in memory that grows by moving pages instead of bytes, so that nobody waits for the
-/// copying of millions. Zero where nothing was stored.
+/// A number for each slot of a slab, in memory that grows by moving pages instead of bytes, so that nobody waits for
+/// the copying of millions. Zero where nothing was stored.
 ///
 /// A pointer whose owner frees it by ``deallocate()``.
 struct SlotColumn<Element: BitwiseCopyable & FixedWidthInteger> {

@@ -34,7 +34,8 @@ extension Loader {
     func deliver(_ value: Value, to flight: Flight<Key, Value>, after duration: Duration) -> FlightOutcome<Value> {
         if flight.run.foundRecursion.load(ordering: .acquiring) { return .recursive(value) }
         let key = flight.key
-        // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a millisecond.
+        // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a
+        // millisecond.
         let milliseconds = duration / .milliseconds(1)
         keep(
             value,

@@ -72,8 +72,9 @@ extension MemoryCache {
 
     /// Loads the value for `key` though one may be there, and stores it in place of that.
     ///
-    /// Until the load has ended, lookups find the old value; it stays if the load fails. A load of the key that is under
-    /// way is shared. For the rest as ``value(forKey:load:)``; a failure that is remembered keeps nobody from trying.
+    /// Until the load has ended, lookups find the old value; it stays if the load fails. A load of the key that is
+    /// under way is shared. For the rest as ``value(forKey:load:)``; a failure that is remembered keeps nobody from
+    /// trying.
     ///
     /// - Parameters:
     ///   - key: the key.

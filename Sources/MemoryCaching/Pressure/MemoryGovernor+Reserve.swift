@@ -71,10 +71,10 @@ extension MemoryGovernor {
     /// eviction alone returns nothing. Four times what is missing is evicted at most, but in the last 32nd before the
     /// limit, where it goes on whatever it costs.
     ///
-    /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account of
-    /// all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may be
-    /// in a removal handler that waits for one of them, or the processor may be busy: who has waited 200 ms without news
-    /// makes room beside it.
+    /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account
+    /// of all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may
+    /// be in a removal handler that waits for one of them, or the processor may be busy: who has waited 200 ms without
+    /// news makes room beside it.
     func makeRoom(waiting: Bool) {
         var isAlone = beginMakingRoom()
         while !isAlone {

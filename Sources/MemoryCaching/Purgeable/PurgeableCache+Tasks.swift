@@ -6,7 +6,8 @@
 
 // What programs do with an entry besides reading and setting it; each as its namesake of `MemoryCache`.
 extension PurgeableCache {
-    /// A copy of the bytes for `key`, or nil, as ``bytes(forKey:)``, but no use of them and no lookup in the statistics.
+    /// A copy of the bytes for `key`, or nil, as ``bytes(forKey:)``, but no use of them and no lookup in the
+    /// statistics.
     ///
     /// - Complexity: O(*n*) in the bytes.
     public func peekBytes(forKey key: Key) -> [UInt8]? { keyed.sight(key).bytes }
@@ -55,8 +56,8 @@ extension PurgeableCache {
         }
     }
 
-    /// Removes the bytes of the keys that `isInvalid` names; loads of such keys that are under way store nothing. All as
-    /// ``MemoryCache/removeAll(where:)`` says.
+    /// Removes the bytes of the keys that `isInvalid` names; loads of such keys that are under way store nothing. All
+    /// as ``MemoryCache/removeAll(where:)`` says.
     ///
     /// - Complexity: O(*n*).
     public func removeAll(where isInvalid: (Key) -> Bool) {
@@ -82,6 +83,7 @@ extension PurgeableCache {
         store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
     }
 
-    /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their memory.
+    /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their
+    /// memory.
     public func removeExpired() { store.removeExpired() }
 }

@@ -43,8 +43,8 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///   - countLimit: values at most; 0 or less is no limit.
     ///   - totalCostLimit: bytes of values at most; 0 or less is no limit.
     ///   - options: lifetimes, removal handler and the rest. The removal handler is given a copy of the bytes, which
-    ///     costs each departure that copy; it hears nothing of what the kernel has taken, nor of what the cache gives up
-    ///     by whole segments when memory is short. Recompute costs do not count: the kernel decides what goes first.
+    ///     costs each departure that copy; it hears nothing of what the kernel has taken, nor of what the cache gives
+    ///     up by whole segments when memory is short. Recompute costs do not count: the kernel decides what goes first.
     public init(
         name: String = "",
         countLimit: Int = 0,

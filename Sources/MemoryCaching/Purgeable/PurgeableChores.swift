@@ -10,8 +10,8 @@ internal import Synchronization
 /// What a ``PurgeableStore`` does bit by bit beside its insertions: segments that are being cleaned, and a sweep of the
 /// index for entries of lost items.
 ///
-/// Both take time in proportion to what the cache holds, and an insertion must not wait for that. So each insertion that
-/// fills another ``SegmentLog/stepBytes`` of the log does a bit of both, as much as keeps pace with it.
+/// Both take time in proportion to what the cache holds, and an insertion must not wait for that. So each insertion
+/// that fills another ``SegmentLog/stepBytes`` of the log does a bit of both, as much as keeps pace with it.
 struct PurgeableChores {
     /// A segment to be cleaned, in the generation that the decision was about.
     struct Cleaning {
@@ -25,8 +25,8 @@ struct PurgeableChores {
     /// that it chooses a third at least is dead where half as much as is alive may be dead, so that four steps free
     /// more than one fills. 64 KiB × 4 take 0.5 ms with items of 100 bytes.
     static let bytesPerStep = 4 * SegmentLog.stepBytes
-    /// Entries that are looked at in a step, in 8 critical sections: 0.1 ms. Five million entries are swept while 38 MiB
-    /// are inserted, a sixteenth of what as many items of 100 bytes take.
+    /// Entries that are looked at in a step, in 8 critical sections: 0.1 ms. Five million entries are swept while 38
+    /// MiB are inserted, a sixteenth of what as many items of 100 bytes take.
     static let entriesPerStep = 8192
 
     var policy = SegmentPolicy()

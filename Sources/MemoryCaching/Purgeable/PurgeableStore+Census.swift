@@ -35,7 +35,8 @@ extension PurgeableStore {
         }
     }
 
-    /// Goes on with what was begun, and looks after the cache if a second has passed; called every few thousand lookups.
+    /// Goes on with what was begun, and looks after the cache if a second has passed; called every few thousand
+    /// lookups.
     func maintainIfSecondPassed() {
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
         if elapsed >= PurgeableMaintenance.nanosecondsBetween {

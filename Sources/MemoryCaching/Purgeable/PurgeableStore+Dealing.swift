@@ -12,8 +12,8 @@ extension PurgeableStore {
     /// Deals the entries of the one shard out to all. Once in a cache's life.
     ///
     /// No key's operation is in the other shards before the mask says so, but walks over all shards are: so each is
-    /// locked, always after the first. Walks go upwards: what has left the first shard before a walk came to it, the walk
-    /// meets further on.
+    /// locked, always after the first. Walks go upwards: what has left the first shard before a walk came to it, the
+    /// walk meets further on.
     func split() {
         locked(shard: 0) { _ in
             guard shardMask.load(ordering: .relaxed) == 0 else { return }

@@ -15,8 +15,8 @@ extension PurgeableStore {
         let word: UInt64
         /// The key, where it is no integer.
         let key: Any?
-        /// How many of its shard's entries would be evicted before it, as a share: those that were read lately come after
-        /// the others, each in the order in which the hand meets them.
+        /// How many of its shard's entries would be evicted before it, as a share: those that were read lately come
+        /// after the others, each in the order in which the hand meets them.
         let rank: Double
     }
 

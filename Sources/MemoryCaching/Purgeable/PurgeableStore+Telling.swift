@@ -13,8 +13,8 @@ extension PurgeableStore {
     /// Called with the key (its word, or the key itself where it is no integer), its bytes and why they left.
     typealias Observer = @Sendable (_ word: UInt64, _ key: Any?, _ bytes: [UInt8], RemovalCause) -> Void
 
-    /// Takes down what is about to leave `slot`, or to be replaced in it, where somebody wants to be told. The caller is
-    /// inside the gate and holds the shard's lock. Bytes that the kernel has taken are told of to nobody.
+    /// Takes down what is about to leave `slot`, or to be replaced in it, where somebody wants to be told. The caller
+    /// is inside the gate and holds the shard's lock. Bytes that the kernel has taken are told of to nobody.
     @inline(__always)
     func note(
         _ slot: Int,

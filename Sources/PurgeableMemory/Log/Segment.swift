@@ -84,7 +84,8 @@ struct Fill {
     func entered(upTo end: Int) -> UInt64 { (word & ~0xFFFF_FFFF | UInt64(end)) + Self.writer }
 }
 
-/// The generation of a segment, whether it is sealed, and what is alive in it: `generation16 | sealed1 | items19 | bytes28`.
+/// The generation of a segment, whether it is sealed, and what is alive in it: `generation16 | sealed1 | items19 |
+/// bytes28`.
 ///
 /// A segment of 1 MiB has room for 65,536 items of no bytes.
 package struct Life: Equatable, Sendable {

@@ -12,7 +12,8 @@ extension SegmentLog {
     ///
     /// Only the owner of the index knows where items begin, and how long they are: `item` answers the length of the one
     /// at that offset, which is passed over, or nil if there is none. Dead bytes are looked at word by word. Pages
-    /// that are known to be lost are not touched, and those that are found lost are marked. The caller is inside ``gate``.
+    /// that are known to be lost are not touched, and those that are found lost are marked. The caller is inside
+    /// ``gate``.
     ///
     /// - Returns: Where to go on, ``segmentBytes`` at the end; nil if the segment is no longer what it was.
     package func scan(

@@ -14,8 +14,8 @@ struct NearEntry<Value: Sendable>: Sendable {
     @usableFromInline let stamp: NearStamp
 }
 
-/// The near cache at work: `NearMachine` in its lock, the entries, and the word that hits look at. It applies the remote
-/// tier's events on the thread that brings them.
+/// The near cache at work: `NearMachine` in its lock, the entries, and the word that hits look at. It applies the
+/// remote tier's events on the thread that brings them.
 ///
 /// A change takes the flight out of the machine and revokes its ticket in one step, then removes the entry. Keeping a
 /// value asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the
@@ -236,8 +236,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Pieces of a sweep for each tick.
     private static var bites: Int { 8 }
 
-    /// A near value that is a fallback: within its lifetime and what it is kept beyond that, and of the last generation.
-    /// One of an older generation may have been removed without a report.
+    /// A near value that is a fallback: within its lifetime and what it is kept beyond that, and of the last
+    /// generation. One of an older generation may have been removed without a report.
     func fallback(forKey key: Key) -> Value? {
         guard options.keptFor > .zero, let entry = near.value(forKey: key) else { return nil }
         counters.unservedHits.count()

@@ -23,10 +23,12 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
     typealias Continuation = CheckedContinuation<TierOutcome<Value>, Never>
     typealias Waiter = FlightMachine<Continuation>.WaiterID
 
-    /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it replaces.
+    /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it
+    /// replaces.
     let ticket = LoadTicket(replacing: .max)
     let wake = WakeSignal()
-    /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no change.
+    /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no
+    /// change.
     let hasChanged = Atomic<Bool>(false)
 
     private let state = Mutex(State())

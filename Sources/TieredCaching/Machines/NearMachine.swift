@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 /// What a near cache may keep and serve, as a pure value: events of the remote tier and of callers go in, what is to be
-/// revoked comes out. Its owner calls it inside a lock, takes the permission to keep from revoked flights inside that lock too, and
-/// does the rest after it.
+/// revoked comes out. Its owner calls it inside a lock, takes the permission to keep from revoked flights inside that
+/// lock too, and does the rest after it.
 ///
 /// # The invariants, and why
 ///
@@ -15,13 +15,13 @@
 ///    or after it: in the first case the flight is revoked, in the second the entry is removed.
 ///    The permission goes in the same step in which the flight does: another change, which finds no flight, may remove
 ///    the entry and return before the first change goes on.
-/// 2. *Inclusion.* Only what a filed flight has read through the tracked connection is stamped. Nothing else is known to
-///    be reported when it changes.
+/// 2. *Inclusion.* Only what a filed flight has read through the tracked connection is stamped. Nothing else is known
+///    to be reported when it changes.
 /// 3. *Generation.* Whatever interrupts the stream of reports (a lost connection, a flush, a cleared keyspace) ends the
 ///    generation. A stamp of another generation is not served, so a flush costs nothing per entry. A new generation is
 ///    served only after it has *joined*: the connection tracks, and the epoch of the keyspace is known.
-/// 4. *Liveness.* The generation is served only until ``validUntil``, which proof of life moves on. A connection that is
-///    up but silent may hide a partition. The same generation is served again when proof of life comes late, because
+/// 4. *Liveness.* The generation is served only until ``validUntil``, which proof of life moves on. A connection that
+///    is up but silent may hide a partition. The same generation is served again when proof of life comes late, because
 ///    reports and proof come in one order.
 /// 5. *Newcomers* never share a flight that was revoked: it may answer with a value from before the change.
 ///
@@ -114,8 +114,8 @@ package struct NearMachine<Flight: Equatable> {
         beginJoining()
     }
 
-    /// The epoch could neither be read nor written in the attempt number `attempt`, which goes on. Flights need not wait
-    /// for it: a server that has no memory left may fail for hours.
+    /// The epoch could neither be read nor written in the attempt number `attempt`, which goes on. Flights need not
+    /// wait for it: a server that has no memory left may fail for hours.
     package mutating func joinFailed(_ attempt: Int) -> Concerned {
         guard link == .joining, attempt == joinAttempt, !isJoinFailing else { return Concerned() }
         isJoinFailing = true

@@ -163,7 +163,8 @@ final class PipelineHandler: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         let unanswered = pending
         pending.removeAll()
-        // The tier hears of the loss first: what its requests fail with must not be taken for news of a live connection.
+        // The tier hears of the loss first: what its requests fail with must not be taken for news of a live
+        // connection.
         closed(reason)
         for request in unanswered { request.completion?(.failure(.disconnected)) }
         context.fireChannelInactive()

@@ -10,8 +10,8 @@ public import TieredCaching
 /// Makes connections to a server: what a ``ValkeyTier`` stands on. The one of this library is on SwiftNIO; a program
 /// that has another client may bring its own.
 ///
-/// **Order.** All that a transport calls (completions, pushes, closings, scheduled work) it calls one after the other on
-/// one serial context, replies and pushes in the order in which the server sent them. Coherence rests on this: a
+/// **Order.** All that a transport calls (completions, pushes, closings, scheduled work) it calls one after the other
+/// on one serial context, replies and pushes in the order in which the server sent them. Coherence rests on this: a
 /// transport that passes pushes through a queue of their own, or through the cooperative thread pool, delivers values
 /// that are stale for as long as that queue stands still.
 public protocol ValkeyTransport: AnyObject, Sendable {

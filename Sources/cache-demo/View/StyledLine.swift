@@ -6,7 +6,8 @@
 
 /// A line of a terminal in pieces of different looks, which can be cut to a width without cutting an escape sequence.
 struct StyledLine: Equatable {
-    /// Looks, as parameters of SGR (ECMA-48, 8.3.117). Only the sixteen colours that every terminal lets its user choose.
+    /// Looks, as parameters of SGR (ECMA-48, 8.3.117). Only the sixteen colours that every terminal lets its user
+    /// choose.
     enum Style: String {
         case plain = ""
         case bold = "1"

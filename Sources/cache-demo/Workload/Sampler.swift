@@ -10,7 +10,8 @@ import MemoryPressure
 import PurgeableMemory
 import Synchronization
 
-/// Tells the parent ten times a second how the run stands, from a thread of its own: the workers keep Swift's pool busy.
+/// Tells the parent ten times a second how the run stands, from a thread of its own: the workers keep Swift's pool
+/// busy.
 final class Sampler: Sendable {
     /// Ten a second: as often as the view is drawn.
     static let interval = 0.1
@@ -37,8 +38,8 @@ final class Sampler: Sendable {
     /// Tells the last figures.
     func finish() { tell(isLast: true) }
 
-    /// Tells the figures, unless the last ones have been told; false then. Under a lock, so that figures that were taken
-    /// before the last ones are not told after them.
+    /// Tells the figures, unless the last ones have been told; false then. Under a lock, so that figures that were
+    /// taken before the last ones are not told after them.
     @discardableResult
     private func tell(isLast: Bool = false) -> Bool {
         finished.withLock { finished in

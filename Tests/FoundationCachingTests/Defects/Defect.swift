@@ -6,8 +6,8 @@
 
 import Foundation
 
-// Compiled twice: here, where `NSCache` is this package's, and in the package IntegrationTests, where it is Foundation's,
-// so that each defect is known to be one.
+// Compiled twice: here, where `NSCache` is this package's, and in the package IntegrationTests, where it is
+// Foundation's, so that each defect is known to be one.
 
 /// What users of Foundation's `NSCache` on Linux run into, one case each; the raw value is its number in the list.
 enum Defect: String, CaseIterable, Codable, Sendable {

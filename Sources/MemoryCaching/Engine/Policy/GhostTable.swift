@@ -83,7 +83,8 @@ struct GhostTable {
         }
         let set = ghosts.unsafelyUnwrapped + Int((hash &>> 16) & setMask) &* 8
         let now = stamp(inflation)
-        // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty place.
+        // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty
+        // place.
         var oldest: UInt32 = 0
         for way in 0..<ways {
             let ghost = set[way]

@@ -19,7 +19,8 @@ struct PolicyWeights {
     @usableFromInline var exponent: Float = 1
     /// m, in octaves; not a number before the first insertion.
     @usableFromInline var meanDensity = Float.nan
-    /// The density that was asked for last, and what it makes of a weight: in a cache of equal entries there is only one.
+    /// The density that was asked for last, and what it makes of a weight: in a cache of equal entries there is only
+    /// one.
     @usableFromInline var lastDensity: Int32 = -1
     @usableFromInline var lastFactor: Float = 1
     /// Counts the learner's corrections.

@@ -101,7 +101,8 @@ struct StayQueues {
         } else {
             queue.pointee.head = next
             setHead(of: index, height: next == 0 ? .infinity : slab[next].pointee.height)
-            // Who leaves at the head is a victim as a rule, and so will the next one be: by then it has come from memory.
+            // Who leaves at the head is a victim as a rule, and so will the next one be: by then it has come from
+            // memory.
             if next != 0 { prefetch(slab[slab[next].pointee.next]) }
         }
     }

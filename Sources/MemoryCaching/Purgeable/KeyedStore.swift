@@ -149,4 +149,9 @@ extension KeyedStore: LoadStore {
 extension PurgeableStore {
     @usableFromInline
     func bytes(integer word: UInt64) -> [UInt8]? { bytes(word: word, matching: WordMatching()) }
+
+    @usableFromInline
+    func set(_ bytes: UnsafeRawBufferPointer, integer word: UInt64, expiresAfter lifetime: Duration?) -> Bool {
+        set(bytes, word: word, matching: WordMatching(), expiresAfter: lifetime) == .stored
+    }
 }

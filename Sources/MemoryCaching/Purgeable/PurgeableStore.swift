@@ -50,6 +50,7 @@ final class PurgeableStore: @unchecked Sendable {
     let usesLifetimes = Atomic<Bool>(false)
     /// Told of what leaves, by ``tellRemovals()``.
     let observer: Observer?
+    @usableFromInline let hasObserver: Bool
     let untold = ForkSafeMutex<[(departure: Departure, cause: RemovalCause)]>([])
     let hasUntold = Atomic<Bool>(false)
     /// Tests give a budget for what the kernel cannot take.
@@ -98,6 +99,7 @@ final class PurgeableStore: @unchecked Sendable {
         self.clock = clock
         self.idleLifetime = idleLifetime
         self.observer = observer
+        hasObserver = observer != nil
         givenOrdinaryBudget = ordinaryBudget
         self.log = log
         pressure = governor.map(PressureAccount.init(governor:))

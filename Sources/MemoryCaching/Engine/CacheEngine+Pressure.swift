@@ -27,8 +27,9 @@ extension CacheEngine: ReclaimableCache {
         // A shard in use is not waited for: with 160 threads that wanted room in 40 caches, 156 stood waiting to ask
         // for prices. What was known before serves, and 0, which has the cache asked, where nothing was: a cache that
         // was empty then may hold much now.
-        if !isWhole { return min(price, Double(bitPattern: knownPrice.load(ordering: .relaxed))) }
-        knownPrice.store(price.isFinite ? price.bitPattern : 0, ordering: .relaxed)
+        if !isWhole { return min(price, Double(Float(bitPattern: knownPrice.load(ordering: .relaxed)))) }
+        let known = Float(price)
+        knownPrice.store(known.isFinite ? known.bitPattern : 0, ordering: .relaxed)
         return price
     }
 

@@ -91,10 +91,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
+    /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
+    /// truth values: an empty cache is not larger for it.
+    let knownPrice = Atomic<UInt32>(0)
     /// Whose turn it is among shards of equal price. Two threads may take the same turn; that does no harm.
     @usableFromInline let evictionTurn = Atomic<Int>(0)
-    /// The bits of the price that was last asked for when no shard was in use.
-    let knownPrice = Atomic<UInt64>(0)
     let settings: ForkSafeMutex<Settings>
     /// Evicts as the governor asks; see ``evict(bytes:below:)``. The governor knows a cache by a protocol, and what is
     /// called by a protocol is compiled for any key and value: evicting so takes six times as long. So whoever makes an

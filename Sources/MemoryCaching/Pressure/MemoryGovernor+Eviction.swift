@@ -38,12 +38,14 @@ extension MemoryGovernor {
             seller.figures.bytesReturned.add(given, ordering: .relaxed)
             freed += Int(min(Double(given) * seller.bytesPerCost, 1e18))
             lastPrice = max(lastPrice, prices[cheapest])
-            // A cache that would not sell at its own price has nothing to sell.
-            if given <= 0 {
+            // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
+            // own price has nothing to sell.
+            let price = seller.price
+            if given > 0 || price > prices[cheapest] && price.isFinite {
+                prices[cheapest] = price
+            } else {
                 sellers.remove(at: cheapest)
                 prices.remove(at: cheapest)
-            } else {
-                prices[cheapest] = seller.price
             }
         }
         if lastPrice.isFinite, sellers.count > 1 {

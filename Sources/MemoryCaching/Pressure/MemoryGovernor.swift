@@ -165,6 +165,8 @@ package final class MemoryGovernor: Sendable {
     let hasCeiling = Atomic(false)
     /// The process that the thread was asked for in.
     let generation = Atomic(-1)
+    /// The fork generation of the process that this governor governs.
+    let process = ForkGeneration.current
 
     /// Bytes that may be granted without another look, and until when.
     private let allowance = Atomic(0)

@@ -15,7 +15,6 @@ package import Synchronization
 package final class PressureAccount: Sendable {
     package let governor: MemoryGovernor
     package let figures = PressureFigures()
-    private let generation = ForkGeneration.current
 
     /// What an entry without a cost is taken to hold, in bytes: pessimistic at first, then measured.
     @usableFromInline package var bytesPerEntry: Int { figures.bytesPerEntry.load(ordering: .relaxed) }
@@ -29,7 +28,7 @@ package final class PressureAccount: Sendable {
 
     deinit {
         // A child of fork has no part in its parent's governor.
-        if generation != ForkGeneration.current { return }
+        if governor.process != ForkGeneration.current { return }
         if figures.isRegistered.load(ordering: .relaxed) { governor.forget(figures) }
     }
 

@@ -94,9 +94,15 @@ private func printStacks() -> Bool {
     posix_spawn_file_actions_adddup2(&actions, 2, 1)
     var process: pid_t = 0
     guard posix_spawnp(&process, "gdb", &actions, nil, &arguments, environ) == 0 else { return false }
+    // It has been seen to wait for ever for threads that had stopped.
     var status: Int32 = 0
+    for _ in 0..<600 {
+        if waitpid(process, &status, WNOHANG) == process { return status == 0 }
+        usleep(100_000)
+    }
+    kill(process, SIGKILL)
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
-    return status == 0
+    return false
 }
 
 /// Prints where the kernel says each thread waits: less than a stack, and always there.

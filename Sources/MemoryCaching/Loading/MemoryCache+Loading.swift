@@ -59,7 +59,6 @@ extension MemoryCache {
 
     /// As the other method of this name, with a closure that never suspends: without this, a bare closure
     /// after `await` would be taken for that of ``value(forKey:orSet:)``, which is not shared by callers.
-    // The documentation shows one method of this name.
     @_documentation(visibility: internal)
     @inlinable
     public nonisolated(nonsending) func value<E: Error>(

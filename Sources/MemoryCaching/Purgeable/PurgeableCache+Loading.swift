@@ -29,7 +29,6 @@ extension PurgeableCache {
 
     /// As the other method of this name, with a closure that never suspends: without this, a bare closure after `await`
     /// would be taken for that of ``bytes(forKey:orSet:)``, which is not shared by callers.
-    // The documentation shows one method of this name.
     @_documentation(visibility: internal)
     @inlinable
     public nonisolated(nonsending) func bytes<E: Error>(

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline int cms_malloc_trim(size_t keep) { (void)keep; return malloc_zone_pressure_relief(NULL, 0) > 0; }
+static inline void cms_allocator_trim(void) { malloc_zone_pressure_relief(NULL, 0); }
 static inline size_t cms_malloc_usable_size(const void *p) { return malloc_size(p); }
 
 /// All zones together.

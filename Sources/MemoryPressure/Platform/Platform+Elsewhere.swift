@@ -53,7 +53,7 @@ extension Platform {
     package static var allocatorName: String { "system" }
 
     /// Asks the allocator to return its free memory to the system.
-    package static func trimAllocator() { _ = cms_malloc_trim(0) }
+    package static func trimAllocator() { cms_allocator_trim() }
 
     /// Bytes that the allocator has given out and bytes that lie free in its heaps; nil where it cannot say.
     static func allocatorUsage() -> (live: Int, unused: Int)? {

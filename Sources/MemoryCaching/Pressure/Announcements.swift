@@ -31,6 +31,10 @@ struct Announcements: Sendable {
         self.bytes -= bytes
     }
 
+    /// Room was made, and usage that insertions do not explain has grown by `bytes` meanwhile: evictions returned so
+    /// much less than they freed, because it shares pages with what is still held. Nobody has used it.
+    mutating func evicted(unreturned bytes: Int) { base += max(0, bytes) }
+
     /// Bytes announced and not used yet.
     func held(unexplained: Int) -> Int { max(0, bytes - max(0, unexplained - base)) }
 }

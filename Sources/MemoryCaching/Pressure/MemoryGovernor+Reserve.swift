@@ -99,10 +99,14 @@ extension MemoryGovernor {
             let step = min(beyond, max(look.limit / 64, beyond / 4))
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step
+            let unexplained = state.withLock { $0.unexplained(reading) }
             let freed = mustEvict ? evict(step) : 0
             evicted += freed
             state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
+            if let after = gauge.read(now: self.now(), exact: true) {
+                state.withLock { $0.announcements.evicted(unreturned: $0.unexplained(after) - unexplained) }
+            }
             if mustEvict, freed == 0, returned == 0 { return }
         }
     }

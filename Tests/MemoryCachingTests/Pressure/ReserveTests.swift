@@ -153,7 +153,10 @@ import _CacheTestSupport
         static let limit = 256 << 20
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("process-\(UUID())")
         let others = Atomic(12 << 20)
+        /// Of what is evicted, so many percent stay in pages that are not free as a whole.
+        let percentUnreturned = Atomic(0)
         private let held = Atomic(0)
+        private let most = Atomic(0)
         private let path: String
 
         init() throws {
@@ -170,7 +173,9 @@ import _CacheTestSupport
 
         /// What the cache holds is known to the kernel once it was inserted, or returned.
         func note(_ cache: QueueCache) throws {
-            held.store(cache.bytes, ordering: .relaxed)
+            let most = most.max(cache.bytes, ordering: .relaxed).newValue
+            let unreturned = (most - cache.bytes) / 100 * percentUnreturned.load(ordering: .relaxed)
+            held.store(cache.bytes + unreturned, ordering: .relaxed)
             try write()
         }
 
@@ -244,6 +249,15 @@ import _CacheTestSupport
         governor.endAnnouncement(kept)
         try insert(300, into: cache, of: process)
         #expect(cache.bytes > full * 7 / 8)
+    }
+
+    @Test func whatEvictionsDoNotReturnIsNotTakenForUse() throws {
+        let (process, governor, cache) = try make()
+        try insert(300, into: cache, of: process)
+        process.percentUnreturned.store(60, ordering: .relaxed)
+        let (kept, free) = governor.announce(100 << 20)
+        #expect(free >= 100 << 20 && process.free >= 100 << 20)
+        governor.endAnnouncement(kept)
     }
 
     /// As a removal handler does that waits for another thread, or an allocator on a busy machine.

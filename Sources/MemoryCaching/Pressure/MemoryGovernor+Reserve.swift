@@ -105,7 +105,8 @@ extension MemoryGovernor {
             state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
             if let after = gauge.read(now: self.now(), exact: true) {
-                state.withLock { $0.announcements.evicted(unreturned: $0.unexplained(after) - unexplained) }
+                // No more than was freed: what grows beyond that is used.
+                state.withLock { $0.announcements.evicted(unreturned: min(freed, $0.unexplained(after) - unexplained)) }
             }
             if mustEvict, freed == 0, returned == 0 { return }
         }

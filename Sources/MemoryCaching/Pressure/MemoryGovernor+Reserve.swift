@@ -104,7 +104,8 @@ extension MemoryGovernor {
             evicted += freed
             state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
-            if let after = gauge.read(now: self.now(), exact: true) {
+            // Of an announcement whose body has not begun, nothing is used.
+            if waiting, let after = gauge.read(now: self.now(), exact: true) {
                 // No more than was freed: what grows beyond that is used.
                 state.withLock { $0.announcements.evicted(unreturned: min(freed, $0.unexplained(after) - unexplained)) }
             }

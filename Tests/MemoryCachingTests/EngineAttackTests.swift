@@ -142,16 +142,15 @@ struct EngineAttackTests {
         engine._checkInvariants()
     }
 
-    @Test("in order of use, every victim of a large cache is among the oldest tenth")
-    func oldestTenth() {
+    @Test("in order of use, every victim of a large cache is among the oldest tenth", arguments: [5000, 8000, 20_000])
+    func oldestTenth(_ limit: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
-        let limit = 8000
         let engine = CacheEngine<Int, Int>(countLimit: limit, ordering: .reuse)
         // Keys in order of their last use, as the moments of those uses.
         var lastUse: [Int: Int] = [:]
         var worst = 0
-        for step in 0..<30_000 {
+        for step in 0..<4 * limit {
             for _ in 0..<2 {
                 let used = step - 1 - Int.random(in: 0..<limit, using: &random)
                 if engine.value(forKey: used) != nil { lastUse[used] = step }

@@ -61,7 +61,7 @@ static inline void cms_futex_wake_all(const void *word) { (void)word; }
 
 #include <unistd.h>
 
-/// Processors that this process may run on, or 1 where that is not known.
+/// Processors that the machine has running, or 1 where that is not known.
 static inline long cms_processor_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     return count > 0 ? count : 1;

@@ -187,33 +187,44 @@ extension CacheEngine {
     /// Keys are spread evenly, so the shards age alike, and a shard's own least entry is as good as any. The others are
     /// looked at before each sixteenth victim, so that they stay so: all of them. Before the second and further victims
     /// of one newcomer three are looked at, since those tell most of what is cheaper elsewhere.
+    ///
+    /// In order of use they are looked at when the least entry here has come later than it may, see
+    /// ``Shard/latestVictim``: a shard that got fewer of the first entries than others did, a quarter fewer where 64
+    /// shards have 125 each, would go on to evict entries that were used later than a quarter of all.
     @inlinable
     func cheaperShard(than shard: ShardPointer, for cause: RemovalCause, after victims: Int) -> ShardPointer {
         guard let published = shard.pointee.published else { return shard }
         shard.pointee.victims &+= 1
         let isFew = shard.pointee.isFew
-        guard victims > 0 || isFew || shard.pointee.victims & 15 == 0 else { return shard }
+        let isByUse = ordering == .reuse
+        let isTurn =
+            isByUse
+            ? shard.pointee.leastHeight(for: cause) > shard.pointee.latestVictim
+            : victims > 0 || shard.pointee.victims & 15 == 0
+        guard isFew || isTurn else { return shard }
         shard.pointee.shareInflation()
         shard.pointee.publish()
         let word = directory.load(ordering: .relaxed)
         let count = 1 &<< Int(bitPattern: word & 63)
         let first = Self.shard(0, of: word).pointee.published.unsafelyUnwrapped
         let own = (published - first) / 2
-        let looks = victims == 0 || isFew ? count : 3
+        let looks = victims == 0 || isFew || isByUse ? count : 3
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
         // What others have published may be out of date; who is asked publishes anew, and need not be asked again.
         for _ in 0..<looks {
-            var least = shard.pointee.leastHeight(for: cause).bitPattern
+            let ownLeast = shard.pointee.leastHeight(for: cause)
+            var least = ownLeast.bitPattern
             var best = own
             for step in 0..<looks {
                 let index = (start &+ step) & (count &- 1)
                 let height = first[index &* 2 &+ (cause == .costLimit ? 1 : 0)].load(ordering: .relaxed)
                 if height < least { (least, best) = (height, index) }
             }
-            guard best != own else { return shard }
+            if isByUse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
+            if best == own || isByUse && ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
             guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
-            if other.pointee.leastHeight(for: cause) < shard.pointee.leastHeight(for: cause) { return other }
+            if other.pointee.leastHeight(for: cause) < ownLeast { return other }
             other.pointee.publish()
             unlock(other)
         }

@@ -7,6 +7,16 @@
 internal import CMemoryShims
 public import Synchronization
 
+#if CACHE_INTERNAL_CHECKS
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+#endif
+
 extension CacheEngine {
     /// Past this many entries one shard becomes several. Below it, exact order and a small footprint are worth more
     /// than parallelism; with less than about 1,000 entries a shard, the policy has too little to rank.
@@ -298,8 +308,15 @@ extension CacheEngine {
     }
 
     /// At least four shards a processor, so that two threads seldom meet: 16 to 128.
+    ///
+    /// Compiled with `CACHE_INTERNAL_CHECKS`, the environment's `CACHE_PROCESSORS` says how many there are: what holds
+    /// on a small machine need not hold on a large one.
     static var shardCountLogarithm: Int {
-        let wanted = 4 * max(1, Int(cms_processor_count()))
+        var processors = Int(cms_processor_count())
+        #if CACHE_INTERNAL_CHECKS
+        if let value = getenv("CACHE_PROCESSORS") { processors = Int(atoi(value)) }
+        #endif
+        let wanted = 4 * max(1, processors)
         return min(max(4, Int.bitWidth - (wanted - 1).leadingZeroBitCount), 7)
     }
 

@@ -30,7 +30,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var inflation: Double
     /// Victims taken from here on behalf of newcomers; each sixteenth looks at the other shards.
     @usableFromInline var victims: UInt32 = 0
-    /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteUse(of:_:)``.
+    /// In order of use, the height up to which entries may go before the other shards are looked at again.
+    @usableFromInline var latestVictim = -Double.infinity
+    /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteMove(of:)``.
     @usableFromInline var epoch: UInt32 = 0
     @usableFromInline var movesInEpoch = 0
 
@@ -134,18 +136,28 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(__always)
     var isFew: Bool { storage.count < 64 }
 
-    /// A move to the end of the order of use. Where there are few entries in each of many shards, L rises a little with
-    /// each: so what was used later stands higher, in whichever shard it is.
+    /// A move to the end of the order of use. L rises a little with each epoch, and with each move where there are few
+    /// entries in each of many shards: so what was used later stands higher, in whichever shard it is.
     @inlinable
     @inline(__always)
     mutating func noteMove(of slot: UInt32) {
-        if published != nil, isFew { tick() }
         movesInEpoch &+= 1
         if movesInEpoch &* 32 >= storage.count {
             movesInEpoch = 0
             epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+            if !isFew { tick() }
         }
+        if isFew, published != nil { tick() }
         storage.view[slot].pointee.info.epoch = epoch
+    }
+
+    /// Entries in order of use may go up to a 32nd of the time that the oldest of all, at height `least`, has waited;
+    /// where there are few, none but the oldest. With epochs, and with uses that move nothing, all victims stay among
+    /// the oldest tenth.
+    @inlinable
+    mutating func allowVictims(from least: Double) {
+        // An entry in order of use was enqueued 1 below its height.
+        latestVictim = isFew ? least : least + (inflation - (least - 1)) / 32
     }
 
     /// The height of the least head that may go for `cause`, absolute; infinite where there is none.

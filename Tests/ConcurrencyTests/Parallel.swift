@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Foundation
-import Synchronization
+import MemoryPressure
 
 /// What a thread is to do. `Thread` lets go of its block some time after it has ended, which is too late for a test
 /// that counts what is alive: the body goes before the thread says that it is done.
@@ -32,22 +32,27 @@ func inParallel(_ threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
 }
 
 /// Runs two bodies at once on threads of their own, `rounds` times, and `check` after each round, when both have
-/// returned. Both wait for each other actively, so that they begin as nearly at once as can be.
+/// returned. Both wait for each other actively at first, so that they begin as nearly at once as can be.
 func race(
     rounds: Int,
     _ first: @escaping @Sendable (Int) -> Void,
     _ second: @escaping @Sendable (Int) -> Void,
     check: @escaping @Sendable (Int) -> Void
 ) {
-    let begun = Atomic<Int>(0)
-    let done = Atomic<Int>(0)
+    let begun = CompletionCounter()
+    let done = CompletionCounter()
+    @Sendable func meet(at counter: CompletionCounter, _ round: Int) {
+        counter.advance()
+        for _ in 0..<2000 where counter.count < 2 * round + 2 {}
+        // On a busy machine a thread that only yields gets its next turn after everyone else's: 20,000 rounds took
+        // more than a minute. One that sleeps is woken at once.
+        counter.wait(past: 2 * round + 1, nanoseconds: .max)
+    }
     inParallel(2) { thread in
         for round in 0..<rounds {
-            begun.add(1, ordering: .acquiringAndReleasing)
-            while begun.load(ordering: .acquiring) < 2 * round + 2 { sched_yield() }
+            meet(at: begun, round)
             if thread == 0 { first(round) } else { second(round) }
-            done.add(1, ordering: .acquiringAndReleasing)
-            while done.load(ordering: .acquiring) < 2 * round + 2 { sched_yield() }
+            meet(at: done, round)
             if thread == 0 { check(round) }
         }
     }

@@ -34,14 +34,15 @@ extension CgroupSandbox {
         }
     }
 
-    /// Runs the program at `path` inside the cgroup and waits for its end, at most `seconds`.
+    /// Runs the program at `path` inside the cgroup and waits for its end, at most `seconds`: then it is ended, and the
+    /// stacks of its threads are printed. Only a program that hangs takes so long, also on a slow and busy machine.
     ///
     /// `environment` is added to this process's own. The program is in the cgroup before its first instruction.
     public func run(
         _ path: String,
         _ arguments: [String] = [],
         environment: [String: String] = [:],
-        seconds: Double = 60
+        seconds: Double = 300
     ) throws -> Outcome {
         let outputPath = try Self.temporaryFile()
         let errorsPath = try Self.temporaryFile()
@@ -94,6 +95,7 @@ extension CgroupSandbox {
             if ContinuousClock.now > deadline { break }
             usleep(2_000)
         }
+        printStacks(of: process)
         kill(process, SIGKILL)
         waitpid(process, &status, 0)
         return (status, true)

@@ -18,7 +18,7 @@ import Musl
 /// a hang lasts; it proves nothing, so it is far longer than the body takes on a slow and busy machine.
 public func failingWhenStuck<Result, Failure: Error>(
     _ what: String,
-    seconds: Int = 60,
+    seconds: Int = 300,
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
     let end = startWatchdog(what, seconds)
@@ -29,7 +29,7 @@ public func failingWhenStuck<Result, Failure: Error>(
 /// The same for an asynchronous body.
 public func failingWhenStuck<Result, Failure: Error>(
     _ what: String,
-    seconds: Int = 60,
+    seconds: Int = 300,
     _ body: () async throws(Failure) -> Result
 ) async throws(Failure) -> Result {
     let end = startWatchdog(what, seconds)
@@ -79,29 +79,30 @@ private func report(_ text: String) {
     text.withUTF8 { _ = write(2, $0.baseAddress!, $0.count) }
 }
 
-/// Has gdb print every thread's stack; false where there is no gdb, or it may not look at this process.
-private func printStacks() -> Bool {
+/// Has gdb print the stacks of all threads of `process`; false where there is no gdb, or it may not look at it.
+@discardableResult
+func printStacks(of process: pid_t = getpid()) -> Bool {
     // Where only parents may trace (Yama), gdb is a child and asks for leave. Swift imports no variadic function; on
     // the ABIs in use integers go the same way to both kinds.
     typealias Control = @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
     let (setTracer, any): (CInt, CUnsignedLong) = (0x5961_6D61, .max)
     _ = unsafeBitCast(dlsym(nil, "prctl"), to: Control.self)(setTracer, any, 0, 0, 0)
 
-    let words = ["gdb", "-iex", "set complaints 0", "-p", "\(getpid())", "-batch", "-nx", "-ex", "thread apply all bt"]
+    let words = ["gdb", "-iex", "set complaints 0", "-p", "\(process)", "-batch", "-nx", "-ex", "thread apply all bt"]
     var arguments = words.map { strdup($0) } + [nil]
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, 2, 1)
-    var process: pid_t = 0
-    guard posix_spawnp(&process, "gdb", &actions, nil, &arguments, environ) == 0 else { return false }
+    var gdb: pid_t = 0
+    guard posix_spawnp(&gdb, "gdb", &actions, nil, &arguments, environ) == 0 else { return false }
     // It has been seen to wait for ever for threads that had stopped.
     var status: Int32 = 0
     for _ in 0..<600 {
-        if waitpid(process, &status, WNOHANG) == process { return status == 0 }
+        if waitpid(gdb, &status, WNOHANG) == gdb { return status == 0 }
         usleep(100_000)
     }
-    kill(process, SIGKILL)
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    kill(gdb, SIGKILL)
+    while waitpid(gdb, &status, 0) < 0, errno == EINTR {}
     return false
 }
 

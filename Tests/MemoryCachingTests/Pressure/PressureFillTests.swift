@@ -32,7 +32,7 @@ import _CacheTestSupport
         defer { sandbox.remove() }
         let threads = bytes == 4096 ? 2 : 1
         let mebibytes = bytes == 200 ? 160 : 384
-        let outcome = try sandbox.run(Self.tool, [kind, "\(bytes)", "\(mebibytes)", "\(threads)"], seconds: 120)
+        let outcome = try sandbox.run(Self.tool, [kind, "\(bytes)", "\(mebibytes)", "\(threads)"])
         #expect(outcome.exitStatus == 0, "\(outcome)")
         #expect(sandbox.outOfMemoryKills == 0)
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
@@ -48,7 +48,7 @@ import _CacheTestSupport
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }
         let arguments = filled.split(separator: " ").map(String.init) + ["120", "1", situation]
-        let outcome = try sandbox.run(Self.tool, arguments, seconds: 120)
+        let outcome = try sandbox.run(Self.tool, arguments)
         #expect(outcome.exitStatus == 0, "\(outcome)")
         #expect(sandbox.outOfMemoryKills == 0 && outcome.errors.isEmpty, "\(outcome)")
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
@@ -59,7 +59,7 @@ import _CacheTestSupport
     @Test(arguments: [1024, 65536]) func pinnedValuesAreCounted(bytes: Int) throws {
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }
-        let outcome = try sandbox.run(Self.tool, ["memory", "\(bytes)", "160", "2", "pinned=40"], seconds: 120)
+        let outcome = try sandbox.run(Self.tool, ["memory", "\(bytes)", "160", "2", "pinned=40"])
         #expect(outcome.exitStatus == 0, "\(outcome)")
         #expect(sandbox.outOfMemoryKills == 0)
     }
@@ -69,7 +69,7 @@ import _CacheTestSupport
     @Test(arguments: ["200,65536", "65536,200", "200-65536"]) func sizesMayChange(sizes: String) throws {
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }
-        let outcome = try sandbox.run(Self.tool, ["memory", sizes, "240", "2"], seconds: 120)
+        let outcome = try sandbox.run(Self.tool, ["memory", sizes, "240", "2"])
         #expect(outcome.exitStatus == 0, "\(outcome)")
         #expect(sandbox.outOfMemoryKills == 0)
         let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
@@ -90,8 +90,7 @@ import _CacheTestSupport
         let outcome = try sandbox.run(
             Self.tool,
             ["memory", "4096", "384", "2"],
-            environment: ["LD_PRELOAD": Self.allocators[name] ?? ""],
-            seconds: 120
+            environment: ["LD_PRELOAD": Self.allocators[name] ?? ""]
         )
         #expect(outcome.exitStatus == 0, "\(outcome)")
         #expect(sandbox.outOfMemoryKills == 0)

@@ -16,10 +16,11 @@ static inline size_t cms_malloc_usable_size(const void *p) { return malloc_usabl
 static inline size_t cms_malloc_usable_size(const void *p) { (void)p; return 0; }
 #endif
 
-#if defined(__linux__)
 /// Whose `malloc` this process uses: the C library's, or one that was linked or preloaded in its place and has calls of
 /// its own; or one that is not known here.
 enum cms_allocator { CMS_SYSTEM_ALLOCATOR, CMS_JEMALLOC, CMS_TCMALLOC, CMS_MIMALLOC, CMS_UNKNOWN_ALLOCATOR };
+
+#if defined(__linux__)
 enum cms_allocator cms_allocator(void);
 
 /// Asks the allocator to give free memory back to the system. Nothing with musl's and with those that are not known.

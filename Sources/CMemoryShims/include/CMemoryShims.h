@@ -12,11 +12,12 @@
 #include "RawAtomics.h"
 #include "Optimism.h"
 #include "PageAdvice.h"
-#include "Darwin.h"
 #include "Allocator.h"
+#include "Darwin.h"
 #include "Events.h"
 #include "Fork.h"
 #include "Futex.h"
 #include "ThreadState.h"
+#include "Threads.h"
 
 #endif

@@ -10,10 +10,10 @@
 // Apple's own calls where the other headers have Linux's. Checked by the compiler alone: never run.
 #if defined(__APPLE__)
 #include <malloc/malloc.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
+static inline enum cms_allocator cms_allocator(void) { return CMS_SYSTEM_ALLOCATOR; }
 static inline void cms_allocator_trim(void) { malloc_zone_pressure_relief(NULL, 0); }
 static inline size_t cms_malloc_usable_size(const void *p) { return malloc_size(p); }
 
@@ -26,11 +26,10 @@ static inline int cms_allocator_usage(size_t *live, size_t *unused) {
     return 1;
 }
 
-static inline void cms_name_thread(const char *name) { pthread_setname_np(name); }
-
 // os/os_sync_wait_on_address.h, from macOS 14.4 and iOS 17.4: sleeps and wakes by the word's address.
 extern int os_sync_wait_on_address_with_timeout(void *, uint64_t, size_t, uint32_t, uint32_t, uint64_t);
 extern int os_sync_wake_by_address_any(void *, size_t, uint32_t);
+extern int os_sync_wake_by_address_all(void *, size_t, uint32_t);
 #define CMS_SYNC_NONE 0u
 #define CMS_CLOCK_MACH_ABSOLUTE_TIME 32u
 
@@ -40,6 +39,9 @@ static inline void cms_futex_wait(const void *word, uint32_t expected, long nano
 }
 static inline void cms_futex_wake_one(const void *word) {
     os_sync_wake_by_address_any((void *)word, sizeof(uint32_t), CMS_SYNC_NONE);
+}
+static inline void cms_futex_wake_all(const void *word) {
+    os_sync_wake_by_address_all((void *)word, sizeof(uint32_t), CMS_SYNC_NONE);
 }
 #endif
 

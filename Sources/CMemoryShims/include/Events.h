@@ -19,7 +19,6 @@ static const short cms_POLLNVAL = POLLNVAL;
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -50,9 +49,6 @@ static inline int cms_watch_modifications(const char *path) {
     }
     return fd;
 }
-
-/// Names the calling thread, for ps and debuggers; 15 bytes count.
-static inline void cms_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 #endif
 
 #endif

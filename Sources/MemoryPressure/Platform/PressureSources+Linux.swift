@@ -6,8 +6,8 @@
 
 #if os(Linux) && !CACHE_PORTABLE
 internal import CMemoryShims
-#if canImport(Glibc)
 internal import ForkSafety
+#if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl

@@ -46,7 +46,7 @@ package final class PressureThread: Sendable {
         /// What the thread is to release.
         var discarded: [any AnyObject & Sendable] = []
         var wake: WakeDescriptor?
-        var thread: Platform.ThreadIdentity?
+        var thread: UInt?
         /// Tells a thread that was let go while it ended that another has taken over.
         var incarnation = 0
     }
@@ -63,7 +63,7 @@ package final class PressureThread: Sendable {
     package var isRunning: Bool { state.withLock { $0.wake != nil } }
 
     /// Whether the calling thread is the one.
-    package var isCurrent: Bool { state.withLock { $0.thread == Platform.currentThread } }
+    package var isCurrent: Bool { state.withLock { $0.thread == Platform.currentThreadNumber } }
 
     /// Adds a client, and starts the thread for the first one. False where the system refuses a thread.
     @discardableResult
@@ -123,7 +123,7 @@ package final class PressureThread: Sendable {
 
     private func run(_ wake: WakeDescriptor, _ incarnation: Int) {
         state.withLock { state in
-            if state.incarnation == incarnation { state.thread = Platform.currentThread }
+            if state.incarnation == incarnation { state.thread = Platform.currentThreadNumber }
         }
         var deadlines: [ObjectIdentifier: UInt64] = [:]
         var known: Set<ObjectIdentifier> = []

@@ -4,13 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if os(Linux) && !CACHE_PORTABLE
 internal import CMemoryShims
 internal import Synchronization
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
 #endif
 
 extension Platform {
@@ -18,24 +20,8 @@ extension Platform {
     ///
     /// All signals are blocked there: a program's handlers run on the program's threads.
     static func startThread(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        guard pthread_attr_init(&attributes) == 0 else { return false }
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // Removal handlers run here: enough for them, and no 8 MiB against RLIMIT_AS.
-        pthread_attr_setstacksize(&attributes, 1 << 20)
-
-        var all = sigset_t()
-        var previous = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &previous)
-        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-
         let work = Unmanaged.passRetained(ThreadWork(name: name, body: body))
-        var thread = pthread_t()
-        let error = pthread_create(
-            &thread,
-            &attributes,
+        let error = cms_start_thread(
             { pointer in
                 let work = Unmanaged<ThreadWork>.fromOpaque(pointer!).takeRetainedValue()
                 work.name.withUTF8Buffer { name in
@@ -44,18 +30,16 @@ extension Platform {
                 work.body()
                 return nil
             },
-            work.toOpaque()
+            work.toOpaque(),
+            // Removal handlers run here: enough for them, and no 8 MiB against RLIMIT_AS.
+            1 << 20
         )
         if error != 0 { work.release() }
         return error == 0
     }
 
-    typealias ThreadIdentity = pthread_t
-
-    static var currentThread: ThreadIdentity { pthread_self() }
-
     /// A number of the calling thread's own, for as long as it runs.
-    package static var currentThreadNumber: UInt { UInt(pthread_self()) }
+    package static var currentThreadNumber: UInt { cms_thread_number() }
 
     /// Asks the allocator to return its free memory to the system: by its own call, where another one than the C
     /// library's is known to be in use.
@@ -89,18 +73,14 @@ extension Platform {
             timeout = deadline <= now ? 0 : Int32(min((deadline - now + 999_999) / 1_000_000, 60_000))
         }
         var polled = descriptors.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
-        let count = Glibc_poll(&polled, nfds_t(polled.count), timeout)
+        let count = systemPoll(&polled, nfds_t(polled.count), timeout)
         guard count > 0 else { return [] }
         return polled.compactMap { $0.revents == 0 ? nil : PolledDescriptor(descriptor: $0.fd, events: $0.revents) }
     }
-
-    static let pollInput = cms_POLLIN
-    static let pollPriority = cms_POLLPRI
-    static let pollError = cms_POLLERR
 }
 
 /// The C library's poll, which ``Platform/poll(_:until:)`` hides.
-private func Glibc_poll(_ descriptors: UnsafeMutablePointer<pollfd>, _ count: nfds_t, _ timeout: Int32) -> Int32 {
+private func systemPoll(_ descriptors: UnsafeMutablePointer<pollfd>, _ count: nfds_t, _ timeout: Int32) -> Int32 {
     poll(descriptors, count, timeout)
 }
 
@@ -139,27 +119,3 @@ package final class CompletionCounter: Sendable {
         }
     }
 }
-
-/// An eventfd: readable from ``signal()`` until ``clear()``. Closed with the last reference.
-final class WakeDescriptor: Sendable {
-    let polled: PolledDescriptor
-
-    init?() {
-        let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard descriptor >= 0 else { return nil }
-        polled = PolledDescriptor(descriptor: descriptor, events: cms_POLLIN)
-    }
-
-    deinit { close(polled.descriptor) }
-
-    func signal() {
-        var one: UInt64 = 1
-        _ = write(polled.descriptor, &one, 8)
-    }
-
-    func clear() {
-        var count: UInt64 = 0
-        _ = read(polled.descriptor, &count, 8)
-    }
-}
-#endif

@@ -7,6 +7,19 @@
 
 import PackageDescription
 
+/// A benchmark: a tool that uses products of the library.
+func benchmark(_ name: String, of products: String...) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: products.map { .product(name: $0, package: "swift-memory-cache") }
+            + [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+        swiftSettings: [
+            .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+        ]
+    )
+}
+
 // Benchmarks stand apart so that the root manifest stays free of what they need.
 //
 // `cache-bench` has its own loop. package-benchmark measures one closure of one process at a time; the question here is
@@ -20,81 +33,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ],
     targets: [
-        .executableTarget(
-            name: "cache-bench",
-            dependencies: [
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "FoundationCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "purgeable-cache-bench",
-            dependencies: [
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "tier-bench",
-            dependencies: [
-                .product(name: "TieredCaching", package: "swift-memory-cache"),
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "pause-bench",
-            dependencies: [
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "loading-bench",
-            dependencies: [
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "purgeable-bytes-bench",
-            dependencies: [
-                .product(name: "PurgeableMemory", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
-        .executableTarget(
-            name: "nscache-bench",
-            dependencies: [
-                .product(name: "FoundationCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ]
-        ),
+        benchmark("cache-bench", of: "MemoryCaching", "FoundationCaching"),
+        benchmark("purgeable-cache-bench", of: "MemoryCaching"),
+        benchmark("tier-bench", of: "TieredCaching", "MemoryCaching"),
+        benchmark("pause-bench", of: "MemoryCaching"),
+        benchmark("loading-bench", of: "MemoryCaching"),
+        benchmark("purgeable-bytes-bench", of: "PurgeableMemory"),
+        benchmark("nscache-bench", of: "FoundationCaching"),
     ],
     swiftLanguageModes: [.v6]
 )

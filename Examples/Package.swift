@@ -7,6 +7,19 @@
 
 import PackageDescription
 
+/// An example: a tool that uses products of the library, and `others`.
+func example(_ name: String, of products: String..., and others: [Target.Dependency] = []) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: products.map { .product(name: $0, package: "swift-memory-cache") }
+            + [.product(name: "ArgumentParser", package: "swift-argument-parser")] + others,
+        swiftSettings: [
+            .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+        ]
+    )
+}
+
 // A package of its own, so that what a web server needs stays out of the library's manifest.
 let package = Package(
     name: "swift-memory-cache-examples",
@@ -21,35 +34,16 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     ],
     targets: [
-        .executableTarget(
-            name: "tile-server",
-            dependencies: [
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "MemoryPressure", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        example(
+            "tile-server",
+            of: "MemoryCaching",
+            "MemoryPressure",
+            and: [
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Metrics", package: "swift-metrics"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
             ]
         ),
-        .executableTarget(
-            name: "tier-demo",
-            dependencies: [
-                .product(name: "ValkeyCaching", package: "swift-memory-cache"),
-                .product(name: "TieredCaching", package: "swift-memory-cache"),
-                .product(name: "MemoryCaching", package: "swift-memory-cache"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        ),
+        example("tier-demo", of: "ValkeyCaching", "TieredCaching", "MemoryCaching"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -6,6 +6,7 @@
 
 import ArgumentParser
 import Foundation
+import FoundationCaching
 
 struct NSCacheBench: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -60,16 +60,9 @@ enum TraceLines {
             places.key < fields.count, !fields[places.key].text.isEmpty
         else { throw badLine(line) }
         note(fields[places.key].text)
-        func text(_ place: Int?) -> ArraySlice<UInt8>? {
-            place.flatMap { $0 >= fields.count || fields[$0].text.isEmpty ? nil : fields[$0].text }
+        return try request(key: fields[places.key], places, in: line) { place in
+            place >= fields.count || fields[place].text.isEmpty ? nil : fields[place].text
         }
-        var request = try request(key: fields[places.key], size: text(places.size), cost: text(places.cost), in: line)
-        if places.size != nil, text(places.size) == nil { request.size = 0 }
-        if let time = text(places.time) {
-            guard let value = TraceTime.value(of: time) else { throw badLine(line) }
-            request.time = value
-        }
-        return request
     }
 
     /// A JSON object; nil where it has no key.
@@ -84,26 +77,14 @@ enum TraceLines {
         if columns == nil { columns = try ColumnPlaces(wanted, among: fields.map(\.path)) }
         guard let columns else { return nil }
         // Fields of the same name stand in the same place more often than not.
-        func value(_ place: Int?) -> ArraySlice<UInt8>? {
-            guard let place else { return nil }
+        func value(_ place: Int) -> ArraySlice<UInt8>? {
             let name = columns.names[place]
             if place < fields.count, fields[place].path == name { return fields[place].value }
             return fields.first { $0.path == name }?.value
         }
         guard let key = value(columns.key), !key.isEmpty else { return nil }
         note(key)
-        var request = try request(
-            key: Field(text: key),
-            size: value(columns.size),
-            cost: value(columns.cost),
-            in: line
-        )
-        if columns.size != nil, value(columns.size) == nil { request.size = 0 }
-        if let time = value(columns.time) {
-            guard let value = TraceTime.value(of: time) else { throw badLine(line) }
-            request.time = value
-        }
-        return request
+        return try request(key: Field(text: key), columns, in: line, value)
     }
 
     /// A line of an access log; nil where it is no request for a cache.
@@ -117,6 +98,24 @@ enum TraceLines {
         let key = entry.host + entry.target
         note(key)
         return TraceRequest(key: hash(key), size: entry.size)
+    }
+
+    /// A request of a line whose values have names; `value` answers the one at a place. A size that is left out is not
+    /// known.
+    private static func request(
+        key: Field,
+        _ places: ColumnPlaces,
+        in line: ArraySlice<UInt8>,
+        _ value: (Int) -> ArraySlice<UInt8>?
+    ) throws(TraceError.Reason.Failure) -> TraceRequest {
+        let size = places.size.flatMap(value)
+        var request = try request(key: key, size: size, cost: places.cost.flatMap(value), in: line)
+        if places.size != nil, size == nil { request.size = 0 }
+        if let time = places.time.flatMap(value) {
+            guard let moment = TraceTime.value(of: time) else { throw badLine(line) }
+            request.time = moment
+        }
+        return request
     }
 
     private static func request(

@@ -159,9 +159,8 @@ struct MemoryCacheTaskTests {
         #expect(value == 2)
     }
 
-    @Test("A load under way goes on beside get-or-set, and what was stored first stays")
-    func loadBesideGetOrSet() async {
-        let cache = MemoryCache<String, Int>()
+    /// A load of 1 for the key "a", under way until the gate is opened.
+    private func gatedLoad(_ cache: MemoryCache<String, Int>) async -> (gate: Gate, load: Task<Int, Never>) {
         let gate = Gate()
         let load = Task {
             await cache.value(forKey: "a") { () async -> Int in
@@ -170,6 +169,13 @@ struct MemoryCacheTaskTests {
             }
         }
         await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        return (gate, load)
+    }
+
+    @Test("A load under way goes on beside get-or-set, and what was stored first stays")
+    func loadBesideGetOrSet() async {
+        let cache = MemoryCache<String, Int>()
+        let (gate, load) = await gatedLoad(cache)
         #expect(cache.value(forKey: "a", orSet: { 2 }) == 2)
         gate.open()
         #expect(await load.value == 1)
@@ -299,14 +305,7 @@ struct MemoryCacheTaskTests {
     @Test("An update keeps a load that is under way from storing")
     func updateBesideLoad() async {
         let cache = MemoryCache<String, Int>()
-        let gate = Gate()
-        let load = Task {
-            await cache.value(forKey: "a") { () async -> Int in
-                await gate.pass()
-                return 1
-            }
-        }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        let (gate, load) = await gatedLoad(cache)
         cache.updateValue(forKey: "a") { $0 = 2 }
         cache.updateValue(forKey: "a") { $0 = nil }
         gate.open()

@@ -65,6 +65,60 @@ struct EngineLifetimeTests {
         #expect(longest < leastOfAShard / 2)
     }
 
+    @Test("a handler that asks for the count during a sweep is called no more than two levels deep")
+    func countInHandler() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock)
+        for key in 0..<20_000 { engine.setValue(key, forKey: key, expiresAfter: .seconds(1)) }
+        var (depth, deepest, told) = (0, 0, 0)
+        engine.removalObserver = { [unowned engine] _, _, _ in
+            depth += 1
+            told += 1
+            deepest = max(deepest, depth)
+            // Deeper than that the stack would not last.
+            if depth < 50 { #expect(engine.count < 20_000) }
+            depth -= 1
+        }
+        clock.advance(by: .seconds(1))
+        #expect(engine.count == 0)
+        #expect(told == 20_000)
+        #expect(deepest <= 2)
+    }
+
+    @Test("a handler that puts back entries which expire at once does not keep a sweep going")
+    func putBackDuringSweep() {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock)
+        for key in 0..<1_000 { engine.setValue(key, forKey: key, expiresAfter: .seconds(1)) }
+        var told: [Int] = []
+        engine.removalObserver = { [unowned engine] key, value, _ in
+            told.append(value)
+            if told.count < 10_000 { engine.setValue(1_000 + value, forKey: key, expiresAfter: .zero) }
+        }
+        clock.advance(by: .seconds(1))
+        engine.removeExpired()
+        #expect(told.count(where: { $0 < 1_000 }) == 1_000)
+        #expect(told.count <= 1_000 + CacheEngine<Int, Int>.mostSwept)
+    }
+
+    @Test("shards that are swept take turns, each for as many entries as it had, newcomers among them")
+    func turns() {
+        // Shard 2 appears during the sweep, shard 1 is filled as fast as it is swept.
+        var held = [3, 5]
+        var turns: [Int] = []
+        sweepByTurns { shard, isFirst in
+            guard shard < held.count else { return nil }
+            #expect(isFirst == !turns.contains(shard))
+            turns.append(shard)
+            let before = held[shard]
+            if shard != 1 { held[shard] -= min(2, before) }
+            if turns.count == 4 { held.append(1) }
+            return SweptPiece(held: before, removed: min(2, before), isDone: held[shard] == 0)
+        }
+        #expect(turns == [0, 1, 0, 1, 2, 1])
+        #expect(held == [0, 5, 0])
+    }
+
     @Test("replacing renews a lifetime or ends it; zero, negative and endless ones are lifetimes too")
     func renewal() {
         let clock = ManualClock()

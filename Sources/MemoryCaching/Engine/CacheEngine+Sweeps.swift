@@ -52,35 +52,28 @@ extension CacheEngine {
     // MARK: Expired entries
 
     /// Removes entries whose lifetime is over.
-    ///
-    /// The shards take turns. A thread that takes one lock again and again hardly ever leaves it to one that was woken
-    /// for it: callers waited 100 to 230 ms for a shard of a million entries' sweep.
     @usableFromInline
     package func removeExpired() {
         guard usesLifetimes.load(ordering: .relaxed) else { return }
         let now = clock.nanoseconds()
-        // As many entries at most as there are now: a handler that puts back what has expired must not keep it going.
-        var allowance = entryCount
-        /// Whether nothing is left to remove from the shard; nil where there is no such shard.
-        func isSwept(_ index: Int, isFirst: Bool) -> Bool? {
+        // Handlers are told after each piece. A handler that asks for the count sweeps, too, and is told after the last
+        // one: else it would call itself as many levels deep as there are pieces.
+        let tellsAtEnd = UserCode.isRunning
+        var departures = EntryDepartures<Key, Value>()
+        sweepByTurns { index, isFirst in
             guard let shard = lockShard(at: index) else { return nil }
             if isFirst { shard.pointee.wheel?.restart() }
-            var departures = EntryDepartures<Key, Value>()
+            let held = shard.pointee.storage.count
             let isDone = removeSomeExpired(shard, at: now, into: &departures)
+            let removed = held - shard.pointee.storage.count
             unlock(shard)
-            allowance -= departures.count
-            finish(departures)
-            return isDone
-        }
-        var left: [Int] = []
-        var next = 0
-        repeat {
-            left.removeAll { isSwept($0, isFirst: false) ?? true }
-            while let isDone = isSwept(next, isFirst: true) {
-                if !isDone { left.append(next) }
-                next += 1
+            if !tellsAtEnd {
+                finish(departures)
+                departures = EntryDepartures()
             }
-        } while !left.isEmpty && allowance >= 0
+            return SweptPiece(held: held, removed: removed, isDone: isDone)
+        }
+        finish(departures)
     }
 
     /// Removes from `shard`, which is locked, some of what has outlived its lifetime, the entry at `slot` among them:

@@ -64,6 +64,8 @@ extension PurgeableStore {
 
     /// Takes some expired entries out of the shard that an insertion goes to.
     func removeSomeExpired(_ hash: IndexHash, now: Int64) {
+        // A handler that sets values which expire at once would else call itself without end.
+        if UserCode.isRunning { return }
         _ = removeSomeExpired(hash.shard(mask: shardMask.load(ordering: .acquiring)), now: now)
     }
 
@@ -71,31 +73,42 @@ extension PurgeableStore {
     func removeExpired() {
         let now = now
         guard now != .min else { return }
-        for shard in 0..<Self.shardCount {
-            locked(shard: shard) { state -> Void in state.wheel?.restart() }
-            while !removeSomeExpired(shard, now: now) {}
+        // Handlers are told after each piece, because what they are told of is in ordinary memory. A handler that asks
+        // for the count sweeps, too, and is told after the last piece: else it would call itself as many levels deep as
+        // there are pieces.
+        let tellsAtEnd = UserCode.isRunning
+        sweepByTurns { shard, isFirst in
+            guard shard < Self.shardCount else { return nil }
+            if isFirst { locked(shard: shard) { state -> Void in state.wheel?.restart() } }
+            let piece = removeSomeExpired(shard, now: now)
+            if !tellsAtEnd { tellRemovals() }
+            return piece
         }
-        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+        tellRemovals()
     }
 
-    /// Takes up to ``mostSwept`` expired entries out of a shard; whether those were all.
-    private func removeSomeExpired(_ shard: Int, now: Int64) -> Bool {
+    /// Takes up to ``mostSwept`` expired entries out of a shard.
+    private func removeSomeExpired(_ shard: Int, now: Int64) -> SweptPiece {
         let pass = log.gate.enter(shard)
         var departures = Departures()
-        let isDone = locked(shard: shard) { state in
-            guard state.wheel != nil else { return true }
+        let piece = locked(shard: shard) { state in
+            var piece = SweptPiece(held: state.index.count, removed: 0, isDone: state.wheel == nil)
             var steps = Self.mostSwept
-            for _ in 0..<Self.mostSwept {
+            while !piece.isDone, piece.removed < Self.mostSwept {
                 let due = state.wheel!.firstDue(at: now, steps: &steps)
-                if due == 0 { return steps > 0 }
+                if due == 0 {
+                    piece.isDone = steps > 0
+                    break
+                }
                 let slot = Int(due) - 1
                 take(slot, hash(state.index[slot].pointee.word), &state, shard, &departures)
+                piece.removed += 1
             }
-            return false
+            return piece
         }
         settle(&departures, .expired)
         log.gate.leave(pass)
-        return isDone
+        return piece
     }
 
     /// When the lifetime of the key's value is over; nil where there is none. No use of it.

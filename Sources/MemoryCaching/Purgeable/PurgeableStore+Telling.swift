@@ -51,14 +51,18 @@ extension PurgeableStore {
 
     /// Tells of what has left. Called with no lock held and outside the gate, because the handler may use the cache.
     func tellRemovals() {
-        guard let observer, hasUntold.exchange(false, ordering: .acquiring) else { return }
+        guard let observer, hasUntold.load(ordering: .relaxed), hasUntold.exchange(false, ordering: .acquiring) else {
+            return
+        }
         let departures = untold.withLock { untold in
             defer { untold = [] }
             return untold
         }
-        for (departure, cause) in departures {
-            guard let bytes = departure.bytes ?? departure.large?.copy() else { continue }
-            observer(departure.word, departure.key, bytes, cause)
+        UserCode.run {
+            for (departure, cause) in departures {
+                guard let bytes = departure.bytes ?? departure.large?.copy() else { continue }
+                observer(departure.word, departure.key, bytes, cause)
+            }
         }
     }
 }

@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCaching
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import TieredCaching
+
+/// A tier that connects when it is told to, and may answer one question itself.
+private final class LateTier: RemoteTier {
+    private let inner: InProcessTier
+    private let subscriber = Mutex<(any RemoteTierSubscriber)?>(nil)
+    /// What the first acquisition is answered with.
+    private let firstAnswer: Mutex<LeaseAnswer?>
+
+    init(_ inner: InProcessTier, firstAnswer: LeaseAnswer? = nil) {
+        self.inner = inner
+        self.firstAnswer = Mutex(firstAnswer)
+    }
+
+    func connect() { if let subscriber = subscriber.withLock({ $0 }) { inner.subscribe(subscriber) } }
+
+    func subscribe(_ subscriber: any RemoteTierSubscriber) { self.subscriber.withLock { $0 = subscriber } }
+
+    func read(_ key: String, within limit: Duration) async throws -> RemoteValue? {
+        try await inner.read(key, within: limit)
+    }
+
+    func acquire(_ key: String, _ terms: LeaseTerms, within limit: Duration) async throws -> LeaseAnswer {
+        let isEntry = key.hasSuffix(":1")
+        let answer = firstAnswer.withLock { answer in
+            defer { if isEntry { answer = nil } }
+            return isEntry ? answer : nil
+        }
+        if let answer { return answer }
+        return try await inner.acquire(key, terms, within: limit)
+    }
+
+    func fill(
+        _ key: String,
+        with bytes: [UInt8],
+        lifetime: Duration,
+        lease: LeaseToken,
+        within limit: Duration
+    ) async throws -> Bool { try await inner.fill(key, with: bytes, lifetime: lifetime, lease: lease, within: limit) }
+
+    func release(_ key: String, lease: LeaseToken, within limit: Duration) async throws {
+        try await inner.release(key, lease: lease, within: limit)
+    }
+
+    func write(_ key: String, _ bytes: [UInt8], lifetime: Duration, within limit: Duration) async throws {
+        try await inner.write(key, bytes, lifetime: lifetime, within: limit)
+    }
+
+    func remove(_ key: String, within limit: Duration) async throws { try await inner.remove(key, within: limit) }
+}
+
+@Suite("What lookups do between connections, clocks and callers that leave")
+struct SeamTests {
+    typealias Cache = TieredCache<Int, String>
+
+    private func cache(_ tier: any RemoteTier, clock: any Clock<Duration>) -> Cache {
+        var options = TieredCacheOptions(clock: clock)
+        options.softTimeout = .seconds(3600)
+        options.changeTimeout = .seconds(60)
+        return Cache(name: "cache", remote: tier, codec: .string, options: options)
+    }
+
+    @Test("All lookups of a key that began before the connection go on as soon as it is up")
+    func lookupsBeforeTheConnection() async throws {
+        let tier = LateTier(InProcessServer().makeTier())
+        let cache = cache(tier, clock: ManualClock())
+        // The second one shares nothing with the first, and only one of them is filed.
+        let lookups = (0..<2).map { _ in Task { try await cache.value(forKey: 1) } }
+        await yieldUntil { cache.statistics.near.misses == 2 && cache.core.withMachine { $0.flightCount } == 1 }
+        tier.connect()
+        for lookup in lookups { #expect(try await lookup.value == nil) }
+    }
+}

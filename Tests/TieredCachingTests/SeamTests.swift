@@ -81,4 +81,23 @@ struct SeamTests {
         tier.connect()
         for lookup in lookups { #expect(try await lookup.value == nil) }
     }
+
+    @Test("A lookup that all callers have left before it could ask does not ask the origin")
+    func leftBeforeTheConnection() async throws {
+        let tier = LateTier(InProcessServer().makeTier())
+        let cache = cache(tier, clock: ManualClock())
+        let loads = Counter()
+        let lookup = Task {
+            try await cache.value(forKey: 1) {
+                loads.increment()
+                return "one"
+            }
+        }
+        await yieldUntil { cache.core.withMachine { $0.flight(of: "1")?.waiterCount } == 1 }
+        lookup.cancel()
+        await #expect(throws: CancellationError.self) { try await lookup.value }
+        await yieldUntil { cache.core.withMachine { $0.flightCount } == 0 }
+        #expect(loads.value == 0)
+        #expect(cache.statistics.loads == 0)
+    }
 }

@@ -263,6 +263,8 @@ extension MissCourse {
 extension MissCourse {
     private func load(hasStale: Bool, _ progress: inout Progress) async -> Machine.Event {
         if progress.loading == nil {
+            // The last waiter has left, and nobody asks the origin for nobody.
+            if Task.isCancelled { return .loadFailed(CancellationError()) }
             core.withMachine { $0.beginLoad(flight, forKey: name) }
             core.counters.loads.count()
         }

@@ -100,4 +100,14 @@ struct SeamTests {
         #expect(loads.value == 0)
         #expect(cache.statistics.loads == 0)
     }
+
+    @Test("A lease that is refused for a value that is no longer fresh is asked for again")
+    func foundTooOld() async throws {
+        let old = RemoteValue(bytes: Array("old".utf8), remaining: .zero)
+        let tier = LateTier(InProcessServer().makeTier(), firstAnswer: .found(old))
+        // At 0: what is left until the end of no lease must not overflow.
+        let cache = cache(tier, clock: ManualClock())
+        tier.connect()
+        #expect(try await cache.value(forKey: 1) { "new" } == "new")
+    }
 }

@@ -289,7 +289,7 @@ extension MissCourse {
         progress.waits += 1
         // A remote tier that answers that another process is at work is not slow.
         progress.patience = core.options.softTimeout.milliseconds
-        let rest = max(1, min(poll, progress.waitsUntil - core.now + 1))
+        let rest = max(1, min(poll - 1, progress.waitsUntil - core.now) + 1)
         let isPaused = core.withMachine { $0.pause(flight, forKey: name) }
         if isPaused {
             if await flight.wake.wait(atMost: .milliseconds(rest)) { return .woken }

@@ -60,14 +60,43 @@ private final class LateTier: RemoteTier {
     func remove(_ key: String, within limit: Duration) async throws { try await inner.remove(key, within: limit) }
 }
 
+/// Takes the locks of a near cache: a thread that holds one of them already stops here.
+private final class LockProbe: Sendable {
+    let core = Mutex<NearCore<Int, String>?>(nil)
+    let reads = Counter()
+
+    func callAsFunction() {
+        guard let core = core.withLock({ $0 }) else { return }
+        reads.increment()
+        core.breaker.withLock { _ in }
+        core.machine.withLock { _ in }
+    }
+}
+
+/// A clock whose reading takes locks, as user code may.
+private struct ProbedClock: Clock {
+    let clock: ManualClock
+    let probe: LockProbe
+
+    var now: ManualClock.Instant {
+        probe()
+        return clock.now
+    }
+    var minimumResolution: Duration { clock.minimumResolution }
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+        try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
+}
+
 @Suite("What lookups do between connections, clocks and callers that leave")
 struct SeamTests {
     typealias Cache = TieredCache<Int, String>
 
-    private func cache(_ tier: any RemoteTier, clock: any Clock<Duration>) -> Cache {
+    private func cache(_ tier: any RemoteTier, clock: any Clock<Duration>, serveStale: Bool = false) -> Cache {
         var options = TieredCacheOptions(clock: clock)
         options.softTimeout = .seconds(3600)
         options.changeTimeout = .seconds(60)
+        if serveStale { options.whileDisconnected = .serveStale(upTo: .seconds(60)) }
         return Cache(name: "cache", remote: tier, codec: .string, options: options)
     }
 
@@ -109,5 +138,22 @@ struct SeamTests {
         let cache = cache(tier, clock: ManualClock())
         tier.connect()
         #expect(try await cache.value(forKey: 1) { "new" } == "new")
+    }
+
+    @Test("The clock of lifetimes, which may be the user's, is read under no lock")
+    func clockUnderNoLock() async throws {
+        let probe = LockProbe()
+        let server = InProcessServer()
+        let tier = server.makeTier()
+        let cache = cache(tier, clock: ProbedClock(clock: ManualClock(), probe: probe), serveStale: true)
+        probe.core.withLock { $0 = cache.core }
+        defer { probe.core.withLock { $0 = nil } }
+        await yieldUntil { cache.isCoherent }
+        #expect(try await cache.value(forKey: 1) { "one" } == "one")
+        tier.fail(with: .timedOut)
+        #expect(try await cache.value(forKey: 2) { "two" } == "two")
+        tier.disconnect()
+        #expect(try await cache.value(forKey: 1) { "not asked" } == "one")
+        #expect(probe.reads.value > 0)
     }
 }

@@ -129,7 +129,9 @@ extension MissCourse {
         guard await findFooting(&progress), let remoteKey = remoteKey(progress) else {
             return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
         }
-        guard core.breaker.withLock({ $0.permits(now: core.now) }) else {
+        // Read before the lock: the clock may be the user's.
+        let now = core.now
+        guard core.breaker.withLock({ $0.permits(now: now) }) else {
             core.counters.remoteSkips.count()
             return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
         }
@@ -309,6 +311,8 @@ extension NearCore {
     /// An operation of the remote tier has failed.
     func noteFailure(_ error: any Error) {
         counters.remoteFailures.count()
+        // Read before the lock: the clock may be the user's.
+        let now = now
         breaker.withLock { breaker in
             switch error as? RemoteTierError {
             // An answer: the remote tier works, and refuses this value or this key.

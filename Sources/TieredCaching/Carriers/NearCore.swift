@@ -36,7 +36,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     let counters = TierCounters()
     let breaker = Mutex(CircuitBreaker())
     private let clock: LifetimeClock
-    private let machine = Mutex(Machine())
+    let machine = Mutex(Machine())
     /// How far the removal of entries of ended generations has come; nil when it is done.
     private let sweep = Mutex<EngineSweep?>(nil)
 
@@ -251,6 +251,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             return nil
         }
         counters.unservedHits.count()
+        // Read before the lock: the clock may be the user's.
+        let now = now
         let isServed = withMachine { $0.isServedDisconnected(entry.stamp, now: now, upTo: limit.milliseconds) }
         return isServed ? entry.value : nil
     }

@@ -62,9 +62,16 @@ extension PurgeableCache {
     /// - Complexity: O(*n*).
     public func removeAll(where isInvalid: (Key) -> Bool) {
         loading.willRemoveAll(where: isInvalid)
-        for listed in store.listed() {
-            let key = KeyedStore<Key>.key(word: listed.word, listed.key)
-            if isInvalid(key) { _ = keyed.remove(key) }
+        removeEach(where: isInvalid)
+    }
+
+    /// Removes the bytes of the keys that `isInvalid` names, and tells of each before the next goes.
+    func removeEach(where isInvalid: (Key) -> Bool) {
+        for shard in 0..<PurgeableStore.shardCount {
+            for listed in store.listed(shard: shard) {
+                let key = KeyedStore<Key>.key(word: listed.word, listed.key)
+                if isInvalid(key) { _ = keyed.remove(key) }
+            }
         }
     }
 

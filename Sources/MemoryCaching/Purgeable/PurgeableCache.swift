@@ -107,7 +107,6 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         set {
             store.room.count.limit = newValue
             store.enforceLimits()
-            store.tellRemovals()
         }
     }
 
@@ -117,7 +116,6 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         set {
             store.room.bytes.limit = newValue
             store.enforceLimits()
-            store.tellRemovals()
         }
     }
 
@@ -225,6 +223,11 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(*n*).
     public func removeAll() {
         loading.willRemoveAll()
+        if store.hasObserver {
+            // One by one: copies of all values could be more than ordinary memory has room for.
+            store.removeExpired()
+            removeEach { _ in true }
+        }
         store.removeAll()
         store.tellRemovals()
     }
@@ -260,13 +263,11 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// Evicts values until `count` are left, those first that were not read lately.
     public func trim(toCount count: Int) {
         store.trim(toCount: count)
-        store.tellRemovals()
     }
 
     /// Evicts values until they hold `cost` bytes at most, those first that were not read lately.
     public func trim(toCost cost: Int) {
         store.trim(toCost: cost)
-        store.tellRemovals()
     }
 
     /// What the cache has done so far, and what it holds.

@@ -26,6 +26,8 @@ extension PurgeableStore {
         while left > 0, isTooMuch() {
             // Where nothing is left to evict, others are about to give back what they have drawn.
             if evictOne(sparing: nil, cause) == nil { backoff.pause() } else { left -= 1 }
+            // One at a time: copies of all that leaves could be more than ordinary memory has room for.
+            tellRemovals()
         }
     }
 

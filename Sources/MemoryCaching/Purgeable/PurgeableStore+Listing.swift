@@ -22,23 +22,25 @@ extension PurgeableStore {
 
     /// All entries whose lifetime is not over, at some moment, those first that would be evicted first; no use of them.
     func listed() -> [Listed] {
+        (0..<Self.shardCount).flatMap { listed(shard: $0) }.sorted { $0.rank < $1.rank }
+    }
+
+    /// As ``listed()``, of one shard, in the order of its slots.
+    func listed(shard: Int) -> [Listed] {
         let now = now
-        var all: [Listed] = []
-        for shard in 0..<Self.shardCount {
-            locked(shard: shard) { state in
-                let count = state.index.slotCount
-                for slot in 0..<count {
-                    let entry = state.index[slot].pointee
-                    let location = LogLocation(word: entry.location)
-                    guard location.word != 0, location.isLarge || !log.isStale(location) else { continue }
-                    guard now == .min || state.deadline(of: slot).next > now else { continue }
-                    let distance = (slot - min(state.hand, count) + count) % count
-                    let rank = Double(distance) / Double(count) + (location.isReferenced ? 1 : 0)
-                    all.append(Listed(word: entry.word, key: keys?.anyKey(shard: shard, slot: slot), rank: rank))
-                }
+        return locked(shard: shard) { state in
+            var all: [Listed] = []
+            let count = state.index.slotCount
+            for slot in 0..<count {
+                let entry = state.index[slot].pointee
+                let location = LogLocation(word: entry.location)
+                guard location.word != 0, location.isLarge || !log.isStale(location) else { continue }
+                guard now == .min || state.deadline(of: slot).next > now else { continue }
+                let distance = (slot - min(state.hand, count) + count) % count
+                let rank = Double(distance) / Double(count) + (location.isReferenced ? 1 : 0)
+                all.append(Listed(word: entry.word, key: keys?.anyKey(shard: shard, slot: slot), rank: rank))
             }
+            return all
         }
-        all.sort { $0.rank < $1.rank }
-        return all
     }
 }

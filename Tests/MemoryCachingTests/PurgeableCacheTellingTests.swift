@@ -10,8 +10,8 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("PurgeableCache: sweeps of expired values")
-struct PurgeableCacheLifetimeTests {
+@Suite("PurgeableCache: when many values leave together")
+struct PurgeableCacheTellingTests {
     private let clock = ManualClock()
 
     /// What handlers keep: for which keys they were called, how deep inside one another, and the largest of some numbers.
@@ -91,18 +91,35 @@ struct PurgeableCacheLifetimeTests {
         #expect(longest < leastOfAShard / 2)
     }
 
-    @Test("The handler is told after each piece of a sweep, so that copies of few values exist at a time")
-    func tellsEarly() {
+    /// What lets go of all values, or of all but one.
+    enum Removal: CaseIterable {
+        case expiry, all, trimToCount, trimToCost, countLimit, costLimit
+    }
+
+    @Test("The handler is told bit by bit, so that copies of few values exist", arguments: Removal.allCases)
+    func tellsEarly(_ removal: Removal) {
         let told = Telling()
         let cache = cache(of: 20_000) { cache, key in
             told(of: key) {
                 // What has left the cache and has not been told of is copied in ordinary memory.
-                told.note(20_000 - cache.store.room.count.held - told.count)
+                let store = cache.store
+                let held = (0..<PurgeableStore.shardCount).reduce(0) { sum, shard in
+                    sum + store.locked(shard: shard) { $0.index.count }
+                }
+                told.note(20_000 - held - told.count)
             }
         }
-        clock.advance(by: .seconds(1))
-        cache.store.removeExpired()
-        #expect(told.count == 20_000)
+        switch removal {
+        case .expiry:
+            clock.advance(by: .seconds(1))
+            cache.store.removeExpired()
+        case .all: cache.removeAll()
+        case .trimToCount: cache.trim(toCount: 0)
+        case .trimToCost: cache.trim(toCost: 0)
+        case .countLimit: cache.countLimit = 1
+        case .costLimit: cache.totalCostLimit = 1
+        }
+        #expect(told.count == (removal == .countLimit || removal == .costLimit ? 19_999 : 20_000))
         #expect(told.largestNote < PurgeableStore.mostSwept)
     }
 

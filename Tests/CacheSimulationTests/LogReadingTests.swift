@@ -139,6 +139,22 @@ struct LogReadingTests {
         #expect(!error.description.contains("\n"))
     }
 
+    @Test("A field that is null on the first line of JSON is found on the next ones")
+    func nullFields() throws {
+        let trace = try trace(
+            """
+            {"url": null, "bytes": null, "at": null}
+            {"url": "/a", "bytes": null, "at": 2}
+            {"url": "/b", "bytes": 7, "at": 1}
+
+            """,
+            TraceColumns(time: "at")
+        )
+        #expect(trace.map(\.size) == [7, 0])
+        #expect(trace.interpretation?.size == "the field “bytes”")
+        #expect(trace.interpretation?.skipped == 1)
+    }
+
     @Test("JSON that is cut or wrong is refused at every place")
     func cutJSON() throws {
         let line = #"{"key":"a\u00e4","size":12,"more":[1,{"x":null}],"deep":{"y":{"z":false}}}"#

@@ -9,10 +9,10 @@
 /// Reads what programs write (RFC 8259) and is lenient about what does not matter here: numbers are not checked beyond
 /// their characters. Arrays are passed over.
 struct JSONLine {
-    /// A scalar: where it stands and what it says, strings without their quotes and escapes.
+    /// A scalar: where it stands and what it says, strings without their quotes and escapes; nil for `null`.
     struct Field {
         var path: String
-        var value: ArraySlice<UInt8>
+        var value: ArraySlice<UInt8>?
     }
 
     private var rest: ArraySlice<UInt8>
@@ -71,7 +71,7 @@ struct JSONLine {
             guard isWord || (!word.isEmpty && word.allSatisfy { "+-.eE0123456789".utf8.contains($0) }) else {
                 return false
             }
-            if isKept, !isNull { fields.append(Field(path: path, value: word)) }
+            if isKept { fields.append(Field(path: path, value: isNull ? nil : word)) }
             rest = rest[word.endIndex...]
             return true
         }

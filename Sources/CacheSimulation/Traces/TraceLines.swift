@@ -80,7 +80,7 @@ enum TraceLines {
         func value(_ place: Int) -> ArraySlice<UInt8>? {
             let name = columns.names[place]
             if place < fields.count, fields[place].path == name { return fields[place].value }
-            return fields.first { $0.path == name }?.value
+            return fields.first { $0.path == name }.flatMap(\.value)
         }
         guard let key = value(columns.key), !key.isEmpty else { return nil }
         note(key)

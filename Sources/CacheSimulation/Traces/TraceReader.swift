@@ -82,8 +82,9 @@ public final class TraceReader {
             case .accessLog: return try nextLine(TraceLines.accessLog)
             case .jsonLines:
                 return try nextLine { bytes, note throws(TraceError.Reason.Failure) in
+                    let isFirst = places == nil
                     let request = try TraceLines.json(bytes, &places, wanted: columns, note: note)
-                    if let places { interpretation.name(places, as: "field") }
+                    if isFirst, let places { interpretation.name(places, as: "field") }
                     return request
                 }
             }

@@ -155,6 +155,12 @@ struct LogReadingTests {
         #expect(trace.interpretation?.skipped == 1)
     }
 
+    @Test("Requests without a time stay behind the one before them when the others are put in order")
+    func missingTimes() throws {
+        let trace = try trace("key,at\n1,\n2,20\n3,\n4,10\n5,\n", TraceColumns(time: "at"))
+        #expect(trace.map(\.key) == [4, 5, 1, 2, 3])
+    }
+
     @Test("JSON that is cut or wrong is refused at every place")
     func cutJSON() throws {
         let line = #"{"key":"a\u00e4","size":12,"more":[1,{"x":null}],"deep":{"y":{"z":false}}}"#

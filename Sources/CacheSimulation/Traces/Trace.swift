@@ -37,11 +37,13 @@ public struct Trace: Sendable, RandomAccessCollection {
         name = file.split(separator: ".").first.map(String.init) ?? file
         while let request = try reader.next() {
             append(request)
-            if let time = request.time { times.append(time) }
+            // One that says no time came when the one before it did; the first ones with the first that says it.
+            if times.isEmpty, let time = request.time { times = .init(repeating: time, count: keys.count - 1) }
+            if let time = request.time ?? times.last { times.append(time) }
             if keys.count & 0xF_FFFF == 0 { progress(keys.count) }
         }
         if keys.isEmpty { throw TraceError(path: path, format: reader.format, position: nil, reason: .empty) }
-        if times.count == keys.count { sort(by: times) }
+        sort(by: times)
         interpretation = reader.interpretation
     }
 

@@ -16,7 +16,7 @@ public import Synchronization
 final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias OneFlight = Flight<Key, Value>
 
-    /// Flights and permits under way. While it is 0, a removal or a set pays one relaxed load for the whole of loading.
+    /// Flights and permits under way. While it is 0, a removal or a set pays one load for the whole of loading.
     @usableFromInline let count = Atomic<Int>(0)
 
     private let buckets = ForkSafeMutex<[Int: Bucket]>([:])

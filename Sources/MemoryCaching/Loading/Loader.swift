@@ -55,8 +55,11 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
+    ///
+    /// Sequentially consistent, because the program has just changed what loads read: either it sees the load that
+    /// began, or that load sees the change. On x86 this is a plain load.
     @inlinable
-    var isListening: Bool { flights.count.load(ordering: .relaxed) != 0 || failures != nil }
+    var isListening: Bool { flights.count.load(ordering: .sequentiallyConsistent) != 0 || failures != nil }
 
     /// The key is removed or set. Call it *before* the entry changes: see `LoadTicket`.
     @usableFromInline

@@ -348,6 +348,9 @@ package final class SegmentLog: @unchecked Sendable {
         let segment = table[number]
         let wasVolatile = segment.pointee.isVolatile.exchange(false, ordering: .relaxed)
         if wasVolatile { book(volatile: -Segment.byteCount) } else { book(ordinary: -Segment.byteCount) }
+        // Where the kernel does not discard, the pages are overwritten: readers that see a zero of that must see the
+        // new generation too.
+        atomicMemoryFence(ordering: .releasing)
         arena.discard(segment.pointee.base, byteCount: Segment.byteCount)
         state.withLock { state in
             state.sealed[segment.pointee.stream].retired(number)

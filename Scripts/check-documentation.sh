@@ -1,10 +1,41 @@
 #!/usr/bin/env bash
 # The documentation of every library can be made without a warning (a broken link, a parameter left out, a snippet that
-# is not there), and no public symbol is without a comment.
+# is not there), no public symbol is without a comment, and Documentation/MemoryOrder.md names every file that uses a
+# relaxed atomic, a fence or assembly. What is behind traits (all of ValkeyCaching) is read as text, which takes no build.
 # Usage: Scripts/check-documentation.sh   (needs Swift and python3)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CACHE_TOOLS=1
+
+unnamed=()
+for file in $(grep -rlE 'relaxed|RELAXED|[fF]ence\(|__asm__' Sources --include='*.swift' --include='*.[ch]'); do
+    grep -qF "${file##*/}" Documentation/MemoryOrder.md || unnamed+=("$file")
+done
+if ((${#unnamed[@]})); then printf '%s: not in Documentation/MemoryOrder.md\n' "${unnamed[@]}"; exit 1; fi
+
+python3 - <<'PYTHON'
+import glob, re, sys
+
+bare, seen = [], 0
+for path in glob.glob("Sources/[A-Z]*/**/*.swift", recursive=True):
+    lines = open(path).read().split("\n")
+    inherits = False
+    for number, line in enumerate(lines):
+        # Cases and requirements are public without saying so.
+        if re.match(r"\S", line) and not re.match(r"[@#/})]", line):
+            inherits = re.match(r"public (indirect )?(enum|protocol) ", line) is not None
+        said = re.match(r"\s*(@\w+ )*(public|open)\s(?!import|extension)", line)
+        if not said and not (inherits and re.match(r"    (@\w+ )*(case|func|var|init|static|nonisolated)\b", line)):
+            continue
+        seen += 1
+        above = number - 1
+        while re.match(r"\s*(@|#if|#endif|#else|//$|// )", lines[above]):
+            above -= 1
+        if not lines[above].lstrip().startswith("///"):
+            bare.append(f"{path}:{number + 1} has no comment: {line.strip()}")
+print("\n".join(bare) or f"{seen} public declarations, each with a comment, those behind traits too")
+sys.exit(1 if bare or not seen else 0)
+PYTHON
 
 for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation TieredCaching; do
     swift package generate-documentation --target "$target" --warnings-as-errors

@@ -17,19 +17,18 @@ public struct MissRatioChart: Sendable {
 
     /// The drawing, a complete SVG document.
     public var svg: String {
-        let columns = min(2, max(1, reports.count))
-        let rows = (reports.count + columns - 1) / columns
-        let width = columns * Int(MissRatioPanel.width), height = rows * Int(MissRatioPanel.height)
+        // One below the other: beside each other they would be shown at half their size, too small to read.
+        let width = Int(MissRatioPanel.width), height = max(1, reports.count) * Int(MissRatioPanel.height)
         var text = """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
-            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="12">
+            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="13">
             \(Self.darkStyle)
             <rect class="page" width="100%" height="100%" fill="#ffffff"/>
 
             """
         for (index, report) in reports.enumerated() {
-            let x = index % columns * Int(MissRatioPanel.width), y = index / columns * Int(MissRatioPanel.height)
-            text += "<g transform=\"translate(\(x) \(y))\">\n\(MissRatioPanel(report, metric).elements)</g>\n"
+            let y = index * Int(MissRatioPanel.height)
+            text += "<g transform=\"translate(0 \(y))\">\n\(MissRatioPanel(report, metric).elements)</g>\n"
         }
         return text + "</svg>\n"
     }

@@ -14,7 +14,7 @@ import Darwin
 
 /// One panel of a ``MissRatioChart``.
 struct MissRatioPanel {
-    static let width = 680.0, height = 420.0
+    static let width = 720.0, height = 420.0
     private static let left = 58.0, right = 560.0, top = 48.0, bottom = 362.0
     private static let lineHeight = 14.0
 

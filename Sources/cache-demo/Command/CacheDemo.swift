@@ -13,10 +13,11 @@ import Foundation
 /// process, and a memory cgroup, of its own:
 ///
 ///     cache-demo ── origin server on 127.0.0.1, view, report          (no limit)
-///       ├─ run: plain Dictionary ───── neighbour, 100 MiB             (cgroup, 256 MiB)
+///       ├─ run: Dictionary ─────────── neighbour, 100 MiB             (cgroup, 256 MiB)
 ///       ├─ run: Foundation.NSCache ─── neighbour                      (another one)
-///       ├─ run: NSCache + NSPurgeableData ── neighbour
-///       └─ run: MemoryCache ── neighbour
+///       ├─ run: MemoryCache ────────── neighbour
+///       ├─ run: PurgeableCache ─────── neighbour
+///       └─ run: NSCache, NSPurgeableData ── neighbour
 @main
 enum CacheDemo {
     static func main() async {

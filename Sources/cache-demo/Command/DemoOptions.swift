@@ -12,14 +12,14 @@ struct DemoOptions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-demo",
         abstract:
-            "Fetches thumbnails over HTTP through four kinds of cache, under real memory pressure, and says who lived.",
+            "Fetches thumbnails over HTTP through five kinds of cache while memory is short, and says which process survived.",
         discussion: """
-            An origin server on 127.0.0.1 paints thumbnails. Four child processes fetch the same stream of them: two \
-            controls that keep everything in a dictionary and in Foundation's NSCache, and two of this package. Each \
-            runs in a memory cgroup of its own where one may be made (root, or a delegated cgroup), and midway a \
+            An origin server on 127.0.0.1 paints thumbnails. Five child processes fetch the same stream of them: two \
+            controls that keep everything in a dictionary and in Foundation's NSCache, and three of this package: \
+            MemoryCache, PurgeableCache, and NSCache with NSPurgeableData. Each runs in a memory cgroup of its own where one may be made (root, or a delegated cgroup), and midway a \
             neighbour in the same cgroup takes memory for some seconds.
 
-            Exit codes: 0 our runs survived with no wrong byte; 1 they did not; 64 a flag that cannot be obeyed; \
+            Exit codes: 0 our runs survived with no wrong byte (or ended before memory was short, which is said); 1 they did not; 64 a flag that cannot be obeyed; \
             66 a trace that cannot be read.
             """
     )
@@ -28,7 +28,7 @@ struct DemoOptions: ParsableCommand {
     var limit = ByteCount.mebibytes(256)
     @Option(help: ArgumentHelp("Memory that the neighbour takes midway.", valueName: "bytes"))
     var neighbour = ByteCount.mebibytes(100)
-    @Option(help: "Seconds that each of the four runs lasts, at most.")
+    @Option(help: "Seconds that each run lasts, at most.")
     var seconds = 12.0
     @Option(help: "Requests of each run, at most; as many as fit by default.")
     var requests: Int?

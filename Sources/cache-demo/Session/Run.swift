@@ -19,11 +19,14 @@ struct Run {
     let order: WorkloadOrder
     let stream: [UInt8]
     let neighbourBytes: Int
+    /// What the run's cgroup allows; nil where it has none.
+    let limitBytes: Int?
     let display: any Display
 
     /// Runs it to its end, whatever that is.
     func record() async throws -> RunRecord {
         var record = RunRecord(order.contender)
+        record.limitBytes = limitBytes
         let child = try ChildProcess(arguments: [ChildOrder.argument, try ChildOrder.run(order).encoded()])
         stream.withUnsafeBytes { _ = child.send($0) }
         let neighbour = NeighbourVisit(group: order.group, byteCount: neighbourBytes, ramp: Self.neighbourRamp)

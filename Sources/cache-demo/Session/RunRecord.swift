@@ -32,6 +32,8 @@ struct RunRecord: Codable, Sendable {
     var fate = Fate.survived
     /// Seconds from the run's start to its end.
     var seconds = 0.0
+    /// What its cgroup allows, in bytes; nil where it has none.
+    var limitBytes: Int?
     var neighbour: Stay?
     /// What it printed that was no report.
     var words: [String] = []
@@ -45,6 +47,17 @@ struct RunRecord: Codable, Sendable {
     var recentHitRate: Double? {
         guard let last = samples.last else { return nil }
         return last.hitRate(since: samples.last { $0.time <= last.time - 1 } ?? Sample())
+    }
+
+    /// Whether memory was ever short: without that a run proves nothing.
+    var memoryWasShort: Bool {
+        fate == .killed
+            || samples.contains { sample in
+                sample.evictions["pressure", default: 0] + sample.evictions["discarded", default: 0] > 0
+                    // A control tells of nothing that leaves, but its cgroup fills up. (The last sixteenth is the
+                    // kernel's: it reclaims before it refuses.)
+                    || limitBytes.map { sample.groupBytes ?? 0 >= $0 / 16 * 15 } == true
+            }
     }
 
     /// What the promise is: alive to the end, and no wrong byte.

@@ -48,7 +48,13 @@ struct Session {
                 requests: options.requests,
                 streamLength: stream.thumbnails.count
             )
-            let run = Run(order: order, stream: wire, neighbourBytes: options.neighbour.bytes, display: display)
+            let run = Run(
+                order: order,
+                stream: wire,
+                neighbourBytes: options.neighbour.bytes,
+                limitBytes: group == nil ? nil : options.limit.bytes,
+                display: display
+            )
             let record = try await run.record()
             records.append(record)
             display.end(record)

@@ -46,7 +46,7 @@ struct Setting: Codable, Sendable {
         case .groups(let place, _):
             controlGroup = "cgroup \(place.version.rawValue)"
             self.confinement =
-                "each run in a memory cgroup (\(place.version.rawValue)) of its own, \(options.limit), no swap"
+                "each run in a cgroup (\(place.version.rawValue)) of its own, \(options.limit), no swap"
         case .none(let reason):
             controlGroup = nil
             self.confinement =
@@ -58,11 +58,11 @@ struct Setting: Codable, Sendable {
     var introduction: [String] {
         [
             "origin     http://127.0.0.1:\(port), thumbnails of 2 to 200 KB, latency \(latencyMilliseconds.short) ms",
-            "requests   \(stream), seed \(seed), \(connections) at a time; "
-                + "\(distinctThumbnails.grouped) different ones, \(ByteCount(distinctBytes)) together",
+            "requests   \(stream), seed \(seed), \(connections) at a time",
+            "           \(distinctThumbnails.grouped) different ones, \(ByteCount(distinctBytes)) together",
             "memory     \(confinement)",
-            "neighbour  takes \(ByteCount(neighbourBytes)) beside each run, "
-                + "from \((Run.neighbourStay.lowerBound * 100).short) % of it to \((Run.neighbourStay.upperBound * 100).short) %",
+            "neighbour  takes \(ByteCount(neighbourBytes)) beside each run, from "
+                + "\((Run.neighbourStay.lowerBound * 100).short) % of it to \((Run.neighbourStay.upperBound * 100).short) %",
         ]
     }
 }

@@ -28,9 +28,10 @@ final class LiveDisplay: Display {
     func begin(_ setting: Setting) {
         state.withLock { state in
             state.setting = setting
+            let title = StyledLine("cache-demo", .title)
+                .adding("  the same requests through each cache in little memory", .dim)
             let lines =
-                [StyledLine("cache-demo", .title).adding("  four caches, one stream, little memory", .dim)]
-                + setting.introduction.map { StyledLine("  \($0)", .dim) } + [StyledLine()]
+                [title] + setting.introduction.map { StyledLine("  \($0)", .dim) } + [StyledLine()]
             emit("\u{1B}[?25l" + Self.text(lines), to: 1)
         }
     }
@@ -62,7 +63,7 @@ final class LiveDisplay: Display {
             guard !state.isOver else { return }
             let style: StyledLine.Style = record.keptItsPromise ? .green : .red
             let line = StyledLine("\(record.mark) ", style).adding(record.contender.title, .bold)
-                .padded(to: 29).adding(record.outcome)
+                .padded(to: 28).adding(record.outcome)
             emit(Self.erasing(state.drawn) + Self.text([line]), to: 1)
             state.drawn = 0
             state.lastDrawing = nil

@@ -41,7 +41,7 @@ struct LiveFrame {
             (purgeable, .green, "█", "purgeable"),
             (neighbour, .magenta, "█", "neighbour"),
         ]
-        let width = max(10, min(60, columns - Self.label - 20))
+        let width = max(10, min(60, columns - Self.label - 22))
         var bar = line("memory").adding("▕", .dim)
         var filled = 0
         var bytes = 0
@@ -80,7 +80,7 @@ struct LiveFrame {
 
     private var cached: StyledLine {
         line("cached").adding("\(ByteCount(sample.cachedBytes))", .bold)
-            .adding(" of \(sample.entries.grouped) thumbnails known", .dim)
+            .adding(" in \(sample.entries.grouped) entries", .dim)
             .adding("   purgeable ", .dim).adding("\(ByteCount(sample.purgeableBytes))")
             .adding("   resident ", .dim).adding("\(ByteCount(sample.residentBytes))")
     }

@@ -22,11 +22,11 @@ final class PlainDisplay: Display {
     func show(_ record: RunRecord) {
         let due = shown.withLock { shown in
             let now = (contender: record.contender, second: Int(record.seconds))
-            if shown?.contender != now.contender { emit("\n\(now.contender.title)\n", to: file) }
+            if shown?.contender != now.contender { emit("\n\(now.contender.title)\n\(Self.heading)\n", to: file) }
             defer { shown = now }
             return shown.map { $0 != now } ?? true
         }
-        if due { emit("  " + Self.line(record) + "\n", to: file) }
+        if due { emit(Self.line(record) + "\n", to: file) }
     }
 
     func end(_ record: RunRecord) { emit("  \(record.mark) \(record.outcome)\n", to: file) }
@@ -37,23 +37,25 @@ final class PlainDisplay: Display {
 
     func restore() {}
 
-    /// Everything about this moment in one line.
+    /// What the columns of ``line(_:)`` are.
+    static let heading = row(["time", "hits", "cached", "used", "evicted"])
+
+    /// This moment in a row: the hit rate of the last second, bytes cached and bytes charged, entries evicted so far.
     static func line(_ record: RunRecord) -> String {
         let sample = record.last
-        let causes = sample.evictions.filter { $0.value > 0 }.sorted { $0.key < $1.key }.map {
-            "\($0.key) \($0.value.grouped)"
-        }
-        return [
+        let evicted = sample.evictions.values.reduce(0, +)
+        let state = [record.isNeighbourIn ? "neighbour" : nil, sample.level == "normal" ? nil : sample.level]
+        return row([
             "\(sample.time.tenths) s",
-            "hits \(record.recentHitRate?.percent ?? "–") now, \(sample.hitRate.percent) in all",
-            "cached \(ByteCount(sample.cachedBytes))",
-            sample.purgeableBytes > 0 ? "purgeable \(ByteCount(sample.purgeableBytes))" : nil,
-            "resident \(ByteCount(sample.residentBytes))",
-            sample.groupBytes.map { "cgroup \(ByteCount($0))" },
-            "pressure \(sample.level)",
-            causes.isEmpty ? nil : "evicted " + causes.joined(separator: ", "),
-            record.isNeighbourIn ? "neighbour in" : nil,
-        ].compactMap { $0 }.joined(separator: " · ")
+            record.recentHitRate?.percent ?? "–",
+            "\(ByteCount(sample.cachedBytes))",
+            "\(ByteCount(sample.groupBytes ?? sample.residentBytes))",
+            evicted.grouped,
+        ]) + state.compactMap { $0 }.map { "   \($0)" }.joined()
+    }
+
+    private static func row(_ cells: [String]) -> String {
+        cells.map { String(repeating: " ", count: max(1, 10 - $0.count)) + $0 }.joined()
     }
 }
 

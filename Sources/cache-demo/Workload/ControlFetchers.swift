@@ -10,7 +10,7 @@ import Synchronization
 /// A control: what everybody writes first, a dictionary behind a lock. It keeps everything.
 final class DictionaryFetcher: ThumbnailFetcher {
     private struct State {
-        var values: [URL: Data] = [:]
+        var values: [String: Data] = [:]
         var bytes = 0
     }
 
@@ -19,14 +19,14 @@ final class DictionaryFetcher: ThumbnailFetcher {
 
     init(downloader: Downloader) { self.downloader = downloader }
 
-    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
-        if let cached = state.withLock({ $0.values[url] }) {
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        if let cached = state.withLock({ $0.values[path] }) {
             cached.withUnsafeBytes(use)
             return .cache
         }
-        let data = try await downloader.data(from: url)
+        let data = try await downloader.data(at: path)
         state.withLock { state in
-            if state.values.updateValue(data, forKey: url) == nil { state.bytes += data.count }
+            if state.values.updateValue(data, forKey: path) == nil { state.bytes += data.count }
         }
         data.withUnsafeBytes(use)
         return .origin
@@ -41,28 +41,28 @@ final class DictionaryFetcher: ThumbnailFetcher {
 /// stored is what it holds.
 final class FoundationCacheFetcher: ThumbnailFetcher {
     private struct Stored {
-        var urls: Set<URL> = []
+        var paths: Set<String> = []
         var bytes = 0
     }
 
     private let downloader: Downloader
     // Foundation's class is documented as safe for threads, but not declared Sendable.
-    private nonisolated(unsafe) let cache = Foundation.NSCache<NSURL, NSData>()
+    private nonisolated(unsafe) let cache = Foundation.NSCache<NSString, NSData>()
     private let stored = Mutex(Stored())
 
     init(downloader: Downloader) { self.downloader = downloader }
 
-    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
-        if let cached = cache.object(forKey: url as NSURL) {
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        if let cached = cache.object(forKey: path as NSString) {
             use(UnsafeRawBufferPointer(start: cached.bytes, count: cached.length))
             return .cache
         }
-        let data = try await downloader.data(from: url)
-        cache.setObject(data as NSData, forKey: url as NSURL, cost: data.count)
-        stored.withLock { if $0.urls.insert(url).inserted { $0.bytes += data.count } }
+        let data = try await downloader.data(at: path)
+        cache.setObject(data as NSData, forKey: path as NSString, cost: data.count)
+        stored.withLock { if $0.paths.insert(path).inserted { $0.bytes += data.count } }
         data.withUnsafeBytes(use)
         return .origin
     }
 
-    var contents: CacheContents { stored.withLock { CacheContents(entries: $0.urls.count, bytes: $0.bytes) } }
+    var contents: CacheContents { stored.withLock { CacheContents(entries: $0.paths.count, bytes: $0.bytes) } }
 }

@@ -6,44 +6,56 @@
 
 import Foundation
 import MemoryCaching
-import PurgeableMemory
 import Synchronization
 
-/// Ours, in native clothes: one call looks the thumbnail up and, where it is missing, downloads it once however many
-/// ask. Values lie in pages that the kernel may take back; a copy of one is all of it or nothing.
-///
-/// No limit is set: the cache finds out for itself how much memory there is.
+/// The first lines of the README: ordinary values, no limit, and one load for all who ask.
 final class MemoryCacheFetcher: ThumbnailFetcher {
-    private let thumbnails = MemoryCache<URL, PurgeableBytes>(name: "thumbnails") { _, bytes in bytes.byteCount }
+    private let pages = MemoryCache<String, [UInt8]>(name: "pages") { _, bytes in bytes.count }
     private let downloader: Downloader
 
     init(downloader: Downloader) { self.downloader = downloader }
 
-    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
-        let wasThere = thumbnails.contains(url)
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        let wasThere = pages.contains(path)
         let loaded = Flag()
-        while true {
-            let thumbnail = try await thumbnails.value(forKey: url) { [downloader] in
-                loaded.raise()
-                return PurgeableBytes(copying: try await downloader.data(from: url))
-            }
-            if let bytes = thumbnail.copyBytes() {
-                bytes.withUnsafeBytes(use)
-                return loaded.isRaised ? .origin : wasThere ? .cache : .joined
-            }
-            // The kernel took it just now. The cache sees that at the next look, and loads it anew.
+        let bytes = try await pages.value(forKey: path) { [downloader] in
+            loaded.raise()
+            return [UInt8](try await downloader.data(at: path))
         }
+        bytes.withUnsafeBytes(use)
+        return loaded.isRaised ? .origin : wasThere ? .cache : .joined
     }
 
-    var contents: CacheContents { CacheContents(thumbnails.statistics) }
+    var contents: CacheContents { CacheContents(pages.statistics, isPurgeable: false) }
+}
+
+/// The same in pages that the kernel may take.
+final class PurgeableCacheFetcher: ThumbnailFetcher {
+    private let pages = PurgeableCache<String>(name: "pages")
+    private let downloader: Downloader
+
+    init(downloader: Downloader) { self.downloader = downloader }
+
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        let wasThere = pages.contains(path)
+        let loaded = Flag()
+        let bytes = try await pages.bytes(forKey: path) { [downloader] in
+            loaded.raise()
+            return [UInt8](try await downloader.data(at: path))
+        }
+        bytes.withUnsafeBytes(use)
+        return loaded.isRaised ? .origin : wasThere ? .cache : .joined
+    }
+
+    var contents: CacheContents { CacheContents(pages.statistics, isPurgeable: true) }
 }
 
 extension CacheContents {
     /// What one of ours says of itself.
-    init(_ statistics: CacheStatistics) {
+    init(_ statistics: CacheStatistics, isPurgeable: Bool) {
         entries = statistics.count
         bytes = statistics.totalCost
-        isPurgeable = true
+        self.isPurgeable = isPurgeable
         evictions = [
             "limit": statistics.removals(.countLimit) + statistics.removals(.costLimit),
             "expired": statistics.removals(.expired),
@@ -53,7 +65,7 @@ extension CacheContents {
     }
 }
 
-/// Says across tasks that something has happened.
+/// Raised once, by whichever thread.
 private final class Flag: Sendable {
     private let value = Atomic(false)
 

@@ -10,8 +10,8 @@ import FoundationNetworking
 /// Item 50 of Effective Objective-C 2.0 as a contract: look in the cache, else download, store at the cost of its
 /// length. One implementation a kind of cache; what differs between them is what the demo compares.
 protocol ThumbnailFetcher: Sendable {
-    /// Lends the bytes of `url` to `use`, from the cache or from the origin.
-    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source
+    /// Lends the thumbnail at `path` to `use`, from the cache or from the origin.
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source
 
     /// What the cache holds and what has left it.
     var contents: CacheContents { get }
@@ -39,9 +39,11 @@ struct CacheContents: Sendable {
 
 /// Downloads over HTTP with a bounded number of connections, and nothing cached on the way.
 struct Downloader: Sendable {
+    private let origin: URL
     private let session: URLSession
 
-    init(connections: Int) {
+    init(port: UInt16, connections: Int) {
+        origin = URL(string: "http://127.0.0.1:\(port)")!
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
@@ -50,11 +52,11 @@ struct Downloader: Sendable {
         session = URLSession(configuration: configuration)
     }
 
-    /// The body of `url`.
+    /// The body of what the origin has at `path`.
     ///
     /// - Throws: what the session throws, or `URLError(.badServerResponse)` for a status other than 200.
-    func data(from url: URL) async throws -> Data {
-        let (data, response) = try await session.data(from: url)
+    func data(at path: String) async throws -> Data {
+        let (data, response) = try await session.data(from: URL(string: path, relativeTo: origin)!)
         guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw URLError(.badServerResponse) }
         return data
     }

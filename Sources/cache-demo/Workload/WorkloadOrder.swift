@@ -8,21 +8,23 @@
 enum Contender: String, Codable, CaseIterable, Sendable {
     case dictionary
     case foundationCache
-    case purgeableCache
     case memoryCache
+    case purgeableCache
+    case appleClasses
 
     /// How it is named to the reader.
     var title: String {
         switch self {
-        case .dictionary: "plain Dictionary"
+        case .dictionary: "Dictionary"
         case .foundationCache: "Foundation.NSCache"
-        case .purgeableCache: "NSCache + NSPurgeableData"
-        case .memoryCache: "MemoryCache, single flight"
+        case .memoryCache: "MemoryCache"
+        case .purgeableCache: "PurgeableCache"
+        case .appleClasses: "NSCache, NSPurgeableData"
         }
     }
 
     /// Whether it is ours, which must survive, or a control.
-    var isOurs: Bool { self == .purgeableCache || self == .memoryCache }
+    var isOurs: Bool { self != .dictionary && self != .foundationCache }
 }
 
 /// All that a run needs to know; the requests themselves follow on its standard input.

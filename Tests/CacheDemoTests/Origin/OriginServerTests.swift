@@ -14,16 +14,15 @@ import Testing
     @Test func `the origin serves what its URL names, byte for byte`() async throws {
         let origin = try await OriginServer(port: 0, seed: 42, latency: .zero)
         let thumbnail = Thumbnail(number: 17, byteCount: 54_321)
-        let url = try #require(URL(string: "http://127.0.0.1:\(origin.port)\(thumbnail.path)"))
-        let data = try await Downloader(connections: 2).data(from: url)
+        let data = try await Downloader(port: origin.port, connections: 2).data(at: thumbnail.path)
         #expect([UInt8](data) == Raster.paint(thumbnail, seed: 42))
         await origin.stop()
     }
 
     @Test func `what it does not serve is an error for the fetcher`() async throws {
         let origin = try await OriginServer(port: 0, seed: 42, latency: .zero)
-        let url = try #require(URL(string: "http://127.0.0.1:\(origin.port)/thumbnails/1-1.bmp"))
-        await #expect(throws: URLError.self) { try await Downloader(connections: 2).data(from: url) }
+        let downloader = Downloader(port: origin.port, connections: 2)
+        await #expect(throws: URLError.self) { try await downloader.data(at: "/thumbnails/1-1.bmp") }
         await origin.stop()
     }
 
@@ -41,8 +40,9 @@ import Testing
 
     @Test func `a request takes no less than the latency`() async throws {
         let origin = try await OriginServer(port: 0, seed: 42, latency: .milliseconds(30))
-        let url = try #require(URL(string: "http://127.0.0.1:\(origin.port)\(Thumbnail(number: 1, seed: 1).path)"))
-        let time = try await ContinuousClock().measure { _ = try await Downloader(connections: 2).data(from: url) }
+        let downloader = Downloader(port: origin.port, connections: 2)
+        let path = Thumbnail(number: 1, seed: 1).path
+        let time = try await ContinuousClock().measure { _ = try await downloader.data(at: path) }
         #expect(time >= .milliseconds(30))
         await origin.stop()
     }

@@ -31,8 +31,8 @@ import Testing
 
     private var asPromised: [RunRecord] {
         [
-            run(.dictionary, .killed), run(.foundationCache, .killed), run(.purgeableCache, .survived),
-            run(.memoryCache, .survived),
+            run(.dictionary, .killed), run(.foundationCache, .killed), run(.memoryCache, .survived),
+            run(.purgeableCache, .survived), run(.appleClasses, .survived),
         ]
     }
 
@@ -40,8 +40,43 @@ import Testing
         let verdict = Verdict(asPromised, setting: Self.setting)
         #expect(verdict.success)
         #expect(verdict.conclusion.contains("both controls were killed"))
-        #expect(verdict.lines.count == 4)
-        #expect(verdict.lines[0].contains("killed after 5.0 s"))
+        #expect(verdict.lines.count == 5)
+        #expect(verdict.lines[0].contains("killed at 5.0 s"))
+    }
+
+    @Test func `a run that never filled memory proves nothing, and says so`() {
+        var idle = run(.memoryCache, .survived)
+        idle.samples = idle.samples.prefix(10).map { sample in
+            var sample = sample
+            sample.evictions = [:]
+            return sample
+        }
+        idle.limitBytes = 256 << 20
+        let alone = Verdict([idle], setting: Self.setting)
+        #expect(alone.lines[0].contains("not filled") && !alone.lines[0].contains("survived"))
+        #expect(alone.conclusion.contains("prove nothing") && alone.conclusion.contains("--seconds"))
+        let beside = Verdict([idle, run(.purgeableCache, .survived)], setting: Self.setting)
+        #expect(beside.conclusion.contains("1 of our 2 runs"))
+        // A control evicts nothing, but fills what it may use.
+        idle.samples[9].groupBytes = 256 << 20
+        #expect(idle.memoryWasShort)
+    }
+
+    @Test func `every line of the report fits a terminal of 80 columns, and tells the hit rate and what a hit costs`() {
+        let records = asPromised.map { record in
+            var record = record
+            record.seconds = 12.1
+            for index in record.samples.indices { record.samples[index].hitNanoseconds = 12_300 }
+            record.samples[record.samples.count - 1].cachedBytes = 1023 << 20
+            return record
+        }
+        let verdict = Verdict(records, setting: Self.setting)
+        for line in verdict.lines {
+            #expect(line.count <= 79, "\(line)")
+            #expect(line.contains("60.0 % hits") && line.contains("hit 12 µs"), "\(line)")
+        }
+        #expect(verdict.conclusion.count <= 79)
+        for line in Self.setting.introduction { #expect(line.count <= 77, "\(line)") }
     }
 
     @Test func `success does not depend on the controls' fate`() {
@@ -97,7 +132,7 @@ import Testing
         let verdict = Verdict(asPromised, setting: Self.setting)
         let text = try JSONReport(setting: Self.setting, runs: asPromised, verdict: verdict).text
         let report = try JSONDecoder().decode(JSONReport.self, from: Data(text.utf8))
-        #expect(report.runs.count == 4)
+        #expect(report.runs.count == 5)
         #expect(report.runs[0].fate == .killed)
         #expect(report.setting.seed == 42)
     }

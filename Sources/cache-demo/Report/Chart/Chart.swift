@@ -14,8 +14,8 @@ struct Chart {
     /// The stay of the neighbour in our runs: they begin and end alike.
     private let stay: RunRecord.Stay?
 
-    private static let size = (width: 960.0, height: 724.0)
-    private static let left = 72.0
+    private static let width = 960.0
+    private static let left = 80.0
     private static let right = 24.0
 
     init(_ records: [RunRecord], setting: Setting) {
@@ -27,18 +27,23 @@ struct Chart {
 
     /// The whole SVG document.
     func svg(_ verdict: Verdict) -> String {
-        var drawing = Drawing(width: Self.size.width, height: Self.size.height)
-        drawing.rectangle(0, 0, Self.size.width, Self.size.height, class: "page", radius: 8)
+        // Pressure is drawn where any was heard of: while purgeable pages give way there often is none.
+        let ours = records.filter(\.contender.isOurs)
+        let strips = ours.contains { $0.levels.contains { $0.level != "normal" } } ? Double(ours.count) : 0
+        let hitsTop = 454 + (strips > 0 ? 44 + strips * 20 : 0)
+        let height = hitsTop + 224
+        var drawing = Drawing(width: Self.width, height: height)
+        drawing.rectangle(0, 0, Self.width, height, class: "page", radius: 8)
         drawHeading(in: &drawing)
-        drawMemory(panel(top: 132, height: 230, ceiling: memoryCeiling), in: &drawing)
-        drawPressure(top: 398, in: &drawing)
-        drawHitRates(panel(top: 500, height: 140, ceiling: 1), in: &drawing)
-        drawing.text(verdict.conclusion, Self.left, 698, class: "verdict")
+        drawMemory(panel(top: 164, height: 230, ceiling: memoryCeiling), in: &drawing)
+        if strips > 0 { drawPressure(top: 432, in: &drawing) }
+        drawHitRates(panel(top: hitsTop, height: 140, ceiling: 1), in: &drawing)
+        drawing.text(verdict.conclusion, Self.left, height - 24, class: "verdict")
         return drawing.document(style: ChartStyle.sheet, title: "cache-demo: \(verdict.conclusion)")
     }
 
     private func panel(top: Double, height: Double, ceiling: Double) -> Panel {
-        let width = Self.size.width - Self.left - Self.right
+        let width = Self.width - Self.left - Self.right
         return Panel(left: Self.left, top: top, width: width, height: height, seconds: seconds, ceiling: ceiling)
     }
 
@@ -47,24 +52,27 @@ struct Chart {
             setting.controlGroup == nil
             ? "with memory pressure signalled by hand" : "in \(ByteCount(setting.limitBytes)) of memory"
         drawing.text(
-            "The same requests through \(records.count == 4 ? "four" : "\(records.count)") caches, \(place)",
+            "The same requests through \(records.count == 5 ? "five" : "\(records.count)") caches, \(place)",
             Self.left,
             36,
             class: "title"
         )
         drawing.text(
-            "\(setting.stream), seed \(setting.seed), \(setting.distinctThumbnails.grouped) thumbnails of "
-                + "\(ByteCount(setting.distinctBytes)) together over HTTP, latency \(setting.latencyMilliseconds.short) ms",
+            "\(setting.stream), \(ByteCount(setting.distinctBytes)) together, "
+                + "over HTTP with a latency of \(setting.latencyMilliseconds.short) ms",
             Self.left,
             58,
             class: ""
         )
-        var x = Self.left
+        // As many names in a row as fit.
+        var (x, y) = (Self.left, 88.0)
         for record in records {
             let name = record.contender.rawValue
-            drawing.line(x, 82, x + 22, 82, class: "key \(name)\(record.contender.isOurs ? "" : " control")")
-            drawing.text(record.contender.title, x + 28, 86, class: "name \(name)")
-            x += 28 + Double(record.contender.title.count) * 7.4 + 26
+            let width = 28 + Double(record.contender.title.count) * 9 + 26
+            if x + width > Self.width { (x, y) = (Self.left, y + 24) }
+            drawing.line(x, y - 5, x + 22, y - 5, class: "key \(name)\(record.contender.isOurs ? "" : " control")")
+            drawing.text(record.contender.title, x + 28, y, class: "name \(name)")
+            x += width
         }
     }
 
@@ -129,11 +137,11 @@ struct Chart {
     private func drawPressure(top: Double, in drawing: inout Drawing) {
         let ours = records.filter(\.contender.isOurs)
         drawing.heading("Pressure", "as our runs heard of it", Self.left, top)
-        var x = Self.size.width - Self.right
+        var x = Self.width - Self.right
         for level in ["critical", "warning", "normal"] {
             drawing.text(level, x, top, class: "small right")
-            x -= Double(level.count) * 6.4 + 16
-            drawing.rectangle(x, top - 9, 10, 10, class: level, radius: 2)
+            x -= Double(level.count) * 8 + 16
+            drawing.rectangle(x, top - 10, 10, 10, class: level, radius: 2)
             x -= 16
         }
         for (index, record) in ours.enumerated() {

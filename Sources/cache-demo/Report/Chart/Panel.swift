@@ -26,7 +26,7 @@ struct Panel {
     func drawGrid(at values: [Double], in drawing: inout Drawing, name: (Double) -> String) {
         for value in values {
             drawing.line(left, y(value), right, y(value), class: value == 0 ? "axis" : "grid")
-            drawing.text(name(value), left - 8, y(value) + 4, class: "right small")
+            drawing.text(name(value), left - 8, y(value) + 5, class: "right small")
         }
     }
 

@@ -7,38 +7,35 @@
 import Foundation
 import FoundationCaching
 import PurgeableMemory
-import Synchronization
 
 // Foundation has a class of this name too: the scoped import says which one is meant, in this file alone.
 import class FoundationCaching.NSCache
 
 /// Ours, in Apple's clothes: Item 50's fetcher word for word, but for the answer of `beginContentAccess()`, which the
 /// book ignores. It says whether the kernel has taken the bytes; to read them without asking is to read zeros.
-final class PurgeableCacheFetcher: ThumbnailFetcher {
+final class AppleClassesFetcher: ThumbnailFetcher {
     // NSCache is safe for threads; NSPurgeableData, like every mutable object, is not declared Sendable. These are
     // never changed once they are in the cache.
-    private nonisolated(unsafe) let cache = NSCache<NSURL, NSPurgeableData>()
+    private nonisolated(unsafe) let cache = NSCache<NSString, NSPurgeableData>()
     private let downloader: Downloader
 
     init(downloader: Downloader) { self.downloader = downloader }
 
-    func withThumbnail(at url: URL, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
-        if let cached = cache.object(forKey: url as NSURL), cached.beginContentAccess() {
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Source {
+        if let cached = cache.object(forKey: path as NSString), cached.beginContentAccess() {
             // Accessed: the kernel leaves the bytes alone.
             use(UnsafeRawBufferPointer(start: cached.bytes, count: cached.length))
             cached.endContentAccess()
             return .cache
         }
         // Absent, or there and gone.
-        let thumbnail = NSPurgeableData(data: try await downloader.data(from: url))
-        cache.setObject(thumbnail, forKey: url as NSURL, cost: thumbnail.length)
+        let thumbnail = NSPurgeableData(data: try await downloader.data(at: path))
+        cache.setObject(thumbnail, forKey: path as NSString, cost: thumbnail.length)
         // A purgeable object is born accessed, as one that somebody still needs.
         use(UnsafeRawBufferPointer(start: thumbnail.bytes, count: thumbnail.length))
         thumbnail.endContentAccess()
         return .origin
     }
 
-    var contents: CacheContents {
-        CacheContents(cache.statistics)
-    }
+    var contents: CacheContents { CacheContents(cache.statistics, isPurgeable: true) }
 }

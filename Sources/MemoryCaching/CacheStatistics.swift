@@ -68,7 +68,7 @@ public struct CacheStatistics: Sendable, Equatable {
     /// Entries that left for `cause`.
     public func removals(_ cause: RemovalCause) -> Int { removalCounts[cause] }
 
-    /// Entries that the cache let go of by itself: for a limit, expired, under memory pressure or discarded.
+    /// Entries that the cache evicted: for a limit, expired, under memory pressure or discarded.
     public var evictions: Int {
         removals(.countLimit) + removals(.costLimit) + removals(.expired) + removals(.memoryPressure)
             + removals(.discarded)

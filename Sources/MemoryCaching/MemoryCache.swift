@@ -126,7 +126,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// The value for `key`, or nil if there is none, its lifetime is over or its content is gone. Counts as a use,
+    /// The value for `key`, or nil if there is none, its lifetime is over or its content was discarded. Counts as a use,
     /// which makes the entry worth more.
     ///
     /// - Complexity: O(1) on average; allocates nothing.
@@ -196,7 +196,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return engine.removeValue(forKey: key)
     }
 
-    /// Removes everything. Values are let go of one after the other, outside every lock.
+    /// Removes all entries. Values are released one after the other, outside every lock.
     ///
     /// - Complexity: O(*n*).
     public func removeAll() {

@@ -6,10 +6,9 @@
 
 public import MemoryPressure
 
-/// How a ``MemoryCache`` is to behave beyond its limits.
+/// The settings of a ``MemoryCache`` beside its limits.
 ///
-/// The default is a cache that tells nobody when entries leave, never lets one expire of itself and gives memory back
-/// when the process runs short of it.
+/// By default no handler is called, entries do not expire, and the cache shrinks when the process runs short of memory.
 public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Called once for every entry that leaves the cache, whatever the cause, on the thread whose call made it leave,
     /// after every lock has been released: it may use the cache. Not called when the cache itself is deinitialised.
@@ -19,11 +18,11 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// credit and sweeps no expired entries; the next insertion outside a handler does.
     public var removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)?
 
-    /// How long entries live that are set without a lifetime of their own; nil, the default, for ever.
+    /// The default lifetime of an entry. `nil` (the default) means that it never expires.
     public var expiresAfter: Duration?
 
-    /// How long entries live after they were last looked up or set; nil, the default, for ever. An entry with another
-    /// lifetime goes when the first of the two is over.
+    /// How long an entry lives after it was last looked up or set. `nil` (the default) means that idle entries do not
+    /// expire. An entry that has both lifetimes expires when the first of them is over.
     public var expiresAfterAccess: Duration?
 
     /// How long an entry lives that is set or loaded without a lifetime of its own, where ``expiresAfter`` is not to
@@ -37,8 +36,8 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The last part of a lifetime, in which a value is stale: ``MemoryCache/value(forKey:load:)`` and
     /// ``MemoryCache/values(forKeys:load:)`` still answer with it at once, and start one load in the background that
-    /// replaces it. One load for each stale window, even if it fails. ``MemoryCache/value(forKey:)`` just answers. Nil,
-    /// the default, is no such part. Concerns entries with a lifetime counted from when they were set.
+    /// replaces it. One load for each stale window, even if it fails. ``MemoryCache/value(forKey:)`` only
+    /// answers. `nil` (the default) disables the stale window. It applies to lifetimes that begin with the set.
     public var staleWindow: Duration?
 
     /// How long ``MemoryCache/value(forKey:load:)`` answers with the error of a failed load before it tries again; nil,
@@ -57,11 +56,11 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// The clock that lifetimes are measured by. The default runs on while the machine sleeps.
     public var clock: any Clock<Duration>
 
-    /// Whether the cache takes part when the process runs short of memory: it then gives up entries, least worth
-    /// first, beside all other caches of the process. The default is `true`.
+    /// Whether the cache evicts entries when the process runs short of memory: those of least worth first, among all
+    /// caches of the process. The default is `true`.
     public var evictsUnderMemoryPressure: Bool
 
-    /// Who says that memory is short, where ``evictsUnderMemoryPressure`` is set. The default listens to the system;
+    /// The monitor that says when memory is short, where ``evictsUnderMemoryPressure`` is set. The default listens to the system;
     /// a monitor of a `ManualPressureSignal` takes its place in tests. Whichever it is, the cache also looks at the
     /// memory that the process may use before it grows.
     public var pressureMonitor: MemoryPressureMonitor

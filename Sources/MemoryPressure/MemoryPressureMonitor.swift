@@ -48,7 +48,7 @@ public final class MemoryPressureMonitor: Sendable {
     /// The level without what signals conclude from usage; see ``MemoryPressureSignal/levelBesideUsage``.
     package var levelBesideUsage: MemoryPressureLevel { signals.map(\.levelBesideUsage).max() ?? .normal }
 
-    /// The level now, and then each change of it, for every iterator of its own.
+    /// The present level, followed by each change. Every iterator gets all of them.
     ///
     /// An iterator that is slow finds the newest level, not all it has missed, and never the same one twice in a row.
     public var levels: some AsyncSequence<MemoryPressureLevel, Never> & Sendable { MemoryPressureLevels(monitor: self) }

@@ -8,7 +8,7 @@
 public import ServiceLifecycle
 #endif
 
-/// What is done for caches every so often: letting go of what has expired, and reporting.
+/// Work that is done for caches at an interval: removing expired entries, and reporting.
 ///
 /// A cache needs none of it to be right: entries whose lifetime is over are not found, maintenance or no maintenance.
 /// With it their memory comes back sooner, and metrics stay fresh. Run it in a task, as a service of a service group
@@ -37,12 +37,12 @@ public struct CacheMaintenance: Sendable {
         self.clock = clock
     }
 
-    /// Lets go of what has expired in `cache` in every round. Does not keep the cache alive.
+    /// Removes expired entries of `cache` in every round. Does not keep the cache alive.
     public mutating func add<Key, Value>(_ cache: MemoryCache<Key, Value>) {
         chores.append { [weak cache] in cache?.removeExpired() }
     }
 
-    /// Lets go of what has expired in `cache` in every round. Does not keep the cache alive.
+    /// Removes expired entries of `cache` in every round. Does not keep the cache alive.
     public mutating func add<Key>(_ cache: PurgeableCache<Key>) {
         chores.append { [weak cache] in cache?.removeExpired() }
     }
@@ -83,8 +83,7 @@ extension CacheMaintenance: Service {}
 #endif
 
 extension MemoryCache {
-    /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their
-    /// memory.
+    /// Removes all expired entries. Lookups do not find them in any case; this frees their memory.
     ///
     /// - Complexity: O(*e*) for *e* expired entries, and one visit to each shard.
     public func removeExpired() { engine.removeExpired() }

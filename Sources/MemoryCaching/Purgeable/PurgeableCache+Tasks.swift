@@ -90,7 +90,6 @@ extension PurgeableCache {
         store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
     }
 
-    /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their
-    /// memory.
+    /// Removes all expired entries. Lookups do not find them in any case; this frees their memory.
     public func removeExpired() { store.removeExpired() }
 }

@@ -68,7 +68,7 @@ struct Chart {
         var (x, y) = (Self.left, 88.0)
         for record in records {
             let name = record.contender.rawValue
-            let width = 28 + Double(record.contender.title.count) * 9 + 26
+            let width = 28 + Double(record.contender.title.count) * 10 + 26
             if x + width > Self.width { (x, y) = (Self.left, y + 24) }
             drawing.line(x, y - 5, x + 22, y - 5, class: "key \(name)\(record.contender.isOurs ? "" : " control")")
             drawing.text(record.contender.title, x + 28, y, class: "name \(name)")
@@ -127,7 +127,7 @@ struct Chart {
             let isLast = index == ended.count - 1
             drawing.text(
                 words,
-                x + (isLast ? -8 : 8),
+                x + (isLast ? 2 : -2),
                 y - 14,
                 class: "name small \(record.contender.rawValue)\(isLast ? "" : " right")"
             )

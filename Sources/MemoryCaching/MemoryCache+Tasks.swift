@@ -78,7 +78,7 @@ extension MemoryCache {
                 let outcome = engine.insert(
                     value,
                     forKey: key,
-                    cost: loading.costOfValue?(key, value) ?? 0,
+                    cost: cost(of: value, forKey: key),
                     recomputeCost: nil,
                     expiresAfter: loading.lifetimes.isVarying
                         ? loading.lifetimes.lifetime(of: value, forKey: key, given: nil) : loading.lifetimes.afterWrite,

@@ -9,6 +9,8 @@ protocol LoadStore<Key, Value>: Sendable {
     associatedtype Key: Hashable
     associatedtype Value
 
+    /// The sum of costs at most, of values that do not bring their own cost; 0 or less is no limit.
+    var totalCostLimit: Int { get }
     /// Whether there is a value; no use of it.
     func contains(_ key: Key) -> Bool
     /// The value; a use of it.

@@ -137,7 +137,7 @@ extension Loader {
         return store.insert(
             value,
             forKey: key,
-            cost: costOfValue?(key, value) ?? 0,
+            cost: cost(of: value, forKey: key, limit: store.totalCostLimit),
             recomputeCost: recomputeCost,
             expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
             if: .ticket(ticket)

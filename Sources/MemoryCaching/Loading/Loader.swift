@@ -11,8 +11,10 @@ public import Synchronization
 @usableFromInline
 final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let store: any LoadStore<Key, Value>
-    /// What a value costs in bytes where the caller does not say.
-    @usableFromInline let costOfValue: (@Sendable (Key, Value) -> Int)?
+    /// What a value costs in bytes where the caller does not say: by the owner's closure, or else as it is measured.
+    @usableFromInline let costOfValue: @Sendable (Key, Value) -> Int
+    /// Whether the owner has given a closure. Where not, values are measured only under a cost limit.
+    @usableFromInline let hasCostClosure: Bool
     /// The lifetime of entries set without one of their own.
     @usableFromInline let lifetimes: LifetimePolicy<Key, Value>
     @usableFromInline let flights = FlightTable<Key, Value>()
@@ -43,7 +45,8 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ) {
         self.store = store
         self.clock = clock
-        costOfValue = cost
+        costOfValue = cost ?? CostMeasure.ofType()
+        hasCostClosure = cost != nil
         lifetimes = LifetimePolicy(options: options)
         failureLifetime = options.failureLifetime
         recomputeCost = options.recomputeCost
@@ -52,6 +55,13 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }
         staleWindow = max(0, options.staleWindow?.saturatedNanoseconds ?? 0)
+    }
+
+    /// What `value` costs where the caller does not say, in a store with this limit (0 or less: none). May run the
+    /// owner's code.
+    @inlinable
+    func cost(of value: Value, forKey key: Key, limit: Int) -> Int {
+        hasCostClosure || limit > 0 ? costOfValue(key, value) : 0
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.

@@ -98,6 +98,9 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 }
 
 extension KeyedStore: LoadStore {
+    /// None: the store counts bytes itself.
+    var totalCostLimit: Int { 0 }
+
     @usableFromInline
     func value(forKey key: Key) -> [UInt8]? {
         guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }

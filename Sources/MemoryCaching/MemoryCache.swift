@@ -72,6 +72,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             hooks: .discardableContent(),
             clock: options.clock is ContinuousClock ? nil : options.clock,
             idleLifetime: options.expiresAfterAccess,
+            fallbackLifetime: options.keepsExpiredFor,
             governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
         )
         engine.removalObserver = options.removalHandler
@@ -225,7 +226,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: The whole
 
-    /// Entries held, without those whose lifetime is over.
+    /// Entries held, without those whose lifetime is over, unless ``MemoryCacheOptions/keepsExpiredFor`` keeps them.
     public var count: Int { engine.count }
 
     /// Sum of the costs held; saturates at `Int.max`.

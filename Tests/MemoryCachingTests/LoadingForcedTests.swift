@@ -89,7 +89,8 @@ struct LoadingForcedTests {
         cache["a"] = 1
         // As a miss that has found the value between its boarding and its load.
         let makeRun = { LoadRun(priority: .medium) }
-        guard case .leads(let flight, _) = cache.loading.flights.board("a", mayLeave: false, makeRun: makeRun) else {
+        let terms = WaiterTerms(Never.self, takesFallback: false)
+        guard case .leads(let flight, _) = cache.loading.flights.board("a", terms, makeRun: makeRun) else {
             Issue.record("somebody else is loading")
             return
         }

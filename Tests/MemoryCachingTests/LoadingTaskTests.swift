@@ -240,7 +240,7 @@ struct LoadingTaskTests {
             guard
                 case .leads(let flight, _) = table.flights.board(
                     Meddler(name: name, table: table),
-                    mayLeave: true,
+                    WaiterTerms((any Error).self, takesFallback: false),
                     makeRun: { run }
                 )
             else {

@@ -15,6 +15,8 @@ protocol LoadStore<Key, Value>: Sendable {
     func contains(_ key: Key) -> Bool
     /// The value; a use of it.
     func value(forKey key: Key) -> Value?
+    /// The value, also an expired one that is kept as a fallback; nil where none are kept. No use of it.
+    func fallback(forKey key: Key) -> Value?
     /// The value, a use of it, with the end of its lifetime and the present moment.
     func valueWithDeadline(forKey key: Key) -> (value: Value, deadline: EntryDeadline, now: Int64)?
     /// The end of the lifetime of the entry for `key`; nil if there is no entry. No use of it.

@@ -86,12 +86,19 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         return store.remove(word: word, matching: WordMatching(), if: condition)
     }
 
-    func sight(_ key: Key) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
+    func sight(
+        _ key: Key,
+        countsFallback: Bool = false
+    ) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
         let (bytes, location) =
             if let word = Self.integerWord(of: key) {
-                store.sight(word: word, matching: WordMatching())
+                store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
             } else {
-                store.sight(word: Self.hashWord(of: key), matching: matching(key))
+                store.sight(
+                    word: Self.hashWord(of: key),
+                    matching: matching(key),
+                    countsFallback: countsFallback
+                )
             }
         return (bytes, .unchanged(location))
     }
@@ -105,6 +112,10 @@ extension KeyedStore: LoadStore {
     func value(forKey key: Key) -> [UInt8]? {
         guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
         return store.bytes(integer: word)
+    }
+
+    func fallback(forKey key: Key) -> [UInt8]? {
+        store.fallbackLifetime == 0 ? nil : sight(key, countsFallback: true).bytes
     }
 
     func contains(_ key: Key) -> Bool {

@@ -68,7 +68,7 @@ extension PurgeableCache {
     /// Removes the bytes of the keys that `isInvalid` names, and tells of each before the next goes.
     func removeEach(where isInvalid: (Key) -> Bool) {
         for shard in 0..<PurgeableStore.shardCount {
-            for listed in store.listed(shard: shard) {
+            for listed in store.listed(shard: shard, countsFallbacks: true) {
                 let key = KeyedStore<Key>.key(word: listed.word, listed.key)
                 if isInvalid(key) { _ = keyed.remove(key) }
             }

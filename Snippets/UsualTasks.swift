@@ -12,7 +12,13 @@ func download(_ key: String) async throws -> [UInt8] { Array(key.utf8) }
 func downloads(_ keys: [String]) async throws -> [String: [UInt8]] { [:] }
 func parse(_ key: String) -> [UInt8] { Array(key.utf8) }
 
-let options = MemoryCacheOptions<String, [UInt8]>(expiresAfter: .seconds(300), staleWindow: .seconds(60))
+let options = MemoryCacheOptions<String, [UInt8]>(
+    expiresAfter: .seconds(300),
+    staleWindow: .seconds(60),
+    keepsExpiredFor: .seconds(3600),
+    softLoadTimeout: .milliseconds(100),
+    loadTimeout: .seconds(10)
+)
 let values = MemoryCache<String, [UInt8]>(name: "values", options: options) { _, bytes in bytes.count }
 let pages = PurgeableCache<String>(name: "pages", options: options)
 let (key, bytes): (String, [UInt8]) = ("user/1", [1, 2, 3])
@@ -55,6 +61,7 @@ func withPurgeableCache() async throws {
     pages.removeBytes(forKey: key)
     pages.removeAll { $0.hasPrefix("user/") }
     _ = pages.hottestKeys(10) + pages.coldestKeys(10)
+    _ = pages.entries(limit: 10)
     pages.trim(toCount: 1000)
     pages.trim(toCost: 1 << 20)
     pages.removeExpired()
@@ -67,6 +74,8 @@ let texts = CodedCache<String, String>(options: .init(expiresAfter: .seconds(60)
 func withCodec() async throws {
     try texts.setValue("text", forKey: key)
     _ = texts.value(forKey: key)
+    _ = try texts.value(forKey: key, orSet: { "text" })
+    _ = try await texts.values(forKeys: [key]) { _ in [key: "text"] }
     _ = try await texts.value(forKey: key) { String(decoding: try await download(key), as: UTF8.self) }
 }
 // snippet.hide

@@ -90,6 +90,19 @@ extension PurgeableCache {
         store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
     }
 
+    /// Up to `limit` keys with copies of their bytes, those that would be kept longest first. A snapshot, and no use of
+    /// the entries; what the kernel has taken is left out.
+    ///
+    /// - Complexity: O(*n* log *n*), and O(*n*) in the bytes that are copied.
+    public func entries(limit: Int = .max) -> [(key: Key, bytes: [UInt8])] {
+        var entries: [(key: Key, bytes: [UInt8])] = []
+        for listed in store.listed().reversed() where entries.count < limit {
+            let key = KeyedStore<Key>.key(word: listed.word, listed.key)
+            if let bytes = keyed.sight(key).bytes { entries.append((key, bytes)) }
+        }
+        return entries
+    }
+
     /// Lets go of all entries whose lifetime is over. They are not found any more in any case; this is for their
     /// memory.
     public func removeExpired() { store.removeExpired() }

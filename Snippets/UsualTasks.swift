@@ -27,6 +27,7 @@ let (key, bytes): (String, [UInt8]) = ("user/1", [1, 2, 3])
 func withMemoryCache() async throws {
     values[key] = bytes
     values.setValue(bytes, forKey: key)
+    values.setValue(bytes, forKey: key, cost: bytes.count)
     _ = values[key]
     _ = values.value(forKey: key)
     _ = values.peekValue(forKey: key)
@@ -45,6 +46,13 @@ func withMemoryCache() async throws {
     values.removeExpired()
     print(values.statistics)
 }
+
+// A value that knows its cost.
+struct Article: CacheCostProviding {
+    var text: String
+    var cacheCost: Int { text.utf8.count }
+}
+let articles = MemoryCache<Int, Article>(totalCostLimit: 1 << 20)
 
 // snippet.PurgeableCache
 func withPurgeableCache() async throws {
@@ -84,3 +92,5 @@ try await withMemoryCache()
 try await withPurgeableCache()
 try await withCodec()
 precondition(texts.value(forKey: key) == "text")
+articles[1] = Article(text: "text")
+precondition(articles.totalCost == 4)

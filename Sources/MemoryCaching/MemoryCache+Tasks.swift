@@ -85,7 +85,10 @@ extension MemoryCache {
                     if: sighting.condition
                 )
                 if outcome != .changed { return value }
-            } else if sighting.bits == nil || engine.removeValue(forKey: key, if: sighting.condition) {
+            } else if sighting.bits == nil {
+                engine.removeFallback(forKey: key)
+                return nil
+            } else if engine.removeValue(forKey: key, if: sighting.condition) {
                 return nil
             }
         }

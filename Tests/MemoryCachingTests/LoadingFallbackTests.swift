@@ -89,7 +89,7 @@ struct LoadingFallbackTests {
         #expect(cache.get("a") == [2])
     }
 
-    @Test("A change ends a fallback", arguments: [0, 1], 0..<5)
+    @Test("A change ends a fallback", arguments: [0, 1], 0..<6)
     func changes(_ kind: Int, _ way: Int) async throws {
         let cache = expired(kind)
         let load: @Sendable () async throws -> [UInt8] = {
@@ -98,6 +98,7 @@ struct LoadingFallbackTests {
             case 1: cache.removeAll()
             case 2: cache.removeAll { $0 == "a" }
             case 3: cache.set("a", [5], nil)
+            case 5: #expect(cache.update("a") { $0 = nil } == nil)
             default:
                 _ = cache.update("a") { bytes in
                     #expect(bytes == nil, "an expired value is none")
@@ -106,7 +107,7 @@ struct LoadingFallbackTests {
             }
             throw Trouble.now
         }
-        if way < 3 {
+        if way < 3 || way == 5 {
             await #expect(throws: Trouble.now) { try await cache.get("a", load) }
             #expect(cache.count == 0)
         } else {

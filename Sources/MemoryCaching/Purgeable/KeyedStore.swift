@@ -86,6 +86,17 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         return store.remove(word: word, matching: WordMatching(), if: condition)
     }
 
+    /// Removes the entry for `key` if it is there as a fallback alone.
+    func removeFallback(_ key: Key) {
+        guard store.fallbackLifetime > 0 else { return }
+        if let word = Self.integerWord(of: key) {
+            store.removeFallback(word: word, matching: WordMatching())
+        } else {
+            store.removeFallback(word: Self.hashWord(of: key), matching: matching(key))
+        }
+        store.tellRemovals()
+    }
+
     func sight(
         _ key: Key,
         countsFallback: Bool = false

@@ -45,7 +45,11 @@ extension PurgeableCache {
             try change(&changed)
             if loading.isListening { loading.willChange(key) }
             guard let bytes = changed else {
-                if found == nil || keyed.remove(key, if: condition) { return nil }
+                if found == nil {
+                    keyed.removeFallback(key)
+                    return nil
+                }
+                if keyed.remove(key, if: condition) { return nil }
                 continue
             }
             let lifetime = loading.lifetimes.lifetime(of: bytes, forKey: key, given: nil)

@@ -60,8 +60,20 @@ extension PurgeableStore {
     /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
     /// inside the gate.
     func dropExpired<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) {
+        drop(hash, word, &matching, dueBy: fallbackEnd(at: now))
+    }
+
+    /// Takes out an entry that is there as a fallback alone.
+    func removeFallback<M: KeyMatching>(word: UInt64, matching: consuming M) {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        drop(hash, word, &matching, dueBy: clock.nanoseconds())
+        log.gate.leave(pass)
+    }
+
+    /// Takes out an entry whose deadline is not after `end`.
+    private func drop<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, dueBy end: Int64) {
         var departures = Departures()
-        let end = fallbackEnd(at: now)
         withEntry(hash, word, &matching) { state, shard, slot, _ in
             guard let slot, state.deadline(of: slot).next <= end else { return }
             take(slot, hash, &state, shard, &departures)

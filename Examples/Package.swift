@@ -37,6 +37,7 @@ let package = Package(
         example(
             "tile-server",
             of: "MemoryCaching",
+            "FoundationCaching",
             "MemoryPressure",
             and: [
                 .product(name: "Hummingbird", package: "hummingbird"),

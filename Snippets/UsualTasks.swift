@@ -12,7 +12,13 @@ func download(_ key: String) async throws -> [UInt8] { Array(key.utf8) }
 func downloads(_ keys: [String]) async throws -> [String: [UInt8]] { [:] }
 func parse(_ key: String) -> [UInt8] { Array(key.utf8) }
 
-let options = MemoryCacheOptions<String, [UInt8]>(expiresAfter: .seconds(300), staleWindow: .seconds(60))
+let options = MemoryCacheOptions<String, [UInt8]>(
+    expiresAfter: .seconds(300),
+    staleWindow: .seconds(60),
+    keepsExpiredFor: .seconds(3600),
+    softLoadTimeout: .milliseconds(100),
+    loadTimeout: .seconds(10)
+)
 let values = MemoryCache<String, [UInt8]>(name: "values", options: options) { _, bytes in bytes.count }
 let pages = PurgeableCache<String>(name: "pages", options: options)
 let (key, bytes): (String, [UInt8]) = ("user/1", [1, 2, 3])
@@ -21,6 +27,7 @@ let (key, bytes): (String, [UInt8]) = ("user/1", [1, 2, 3])
 func withMemoryCache() async throws {
     values[key] = bytes
     values.setValue(bytes, forKey: key)
+    values.setValue(bytes, forKey: key, cost: bytes.count)
     _ = values[key]
     _ = values.value(forKey: key)
     _ = values.peekValue(forKey: key)
@@ -40,6 +47,13 @@ func withMemoryCache() async throws {
     print(values.statistics)
 }
 
+// A value that knows its cost.
+struct Article: CacheCostProviding {
+    var text: String
+    var cacheCost: Int { text.utf8.count }
+}
+let articles = MemoryCache<Int, Article>(totalCostLimit: 1 << 20)
+
 // snippet.PurgeableCache
 func withPurgeableCache() async throws {
     pages.setBytes(bytes, forKey: key)
@@ -55,6 +69,7 @@ func withPurgeableCache() async throws {
     pages.removeBytes(forKey: key)
     pages.removeAll { $0.hasPrefix("user/") }
     _ = pages.hottestKeys(10) + pages.coldestKeys(10)
+    _ = pages.entries(limit: 10)
     pages.trim(toCount: 1000)
     pages.trim(toCost: 1 << 20)
     pages.removeExpired()
@@ -67,6 +82,8 @@ let texts = CodedCache<String, String>(options: .init(expiresAfter: .seconds(60)
 func withCodec() async throws {
     try texts.setValue("text", forKey: key)
     _ = texts.value(forKey: key)
+    _ = try texts.value(forKey: key, orSet: { "text" })
+    _ = try await texts.values(forKeys: [key]) { _ in [key: "text"] }
     _ = try await texts.value(forKey: key) { String(decoding: try await download(key), as: UTF8.self) }
 }
 // snippet.hide
@@ -75,3 +92,5 @@ try await withMemoryCache()
 try await withPurgeableCache()
 try await withCodec()
 precondition(texts.value(forKey: key) == "text")
+articles[1] = Article(text: "text")
+precondition(articles.totalCost == 4)

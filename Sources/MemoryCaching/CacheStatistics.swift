@@ -39,6 +39,8 @@ public struct CacheStatistics: Sendable, Equatable {
     public package(set) var loadFailures = 0
     /// Times that a caller joined a load of its key already under way, rather than to make one more.
     public package(set) var coalescedLoads = 0
+    /// Times that a caller was answered with an expired value, because a load had failed or took long.
+    public package(set) var fallbacks = 0
     /// Time spent in loads, added up over all of them.
     public package(set) var totalLoadTime: Duration = .zero
 
@@ -86,6 +88,7 @@ public struct CacheStatistics: Sendable, Equatable {
         result.loads -= earlier.loads
         result.loadFailures -= earlier.loadFailures
         result.coalescedLoads -= earlier.coalescedLoads
+        result.fallbacks -= earlier.fallbacks
         result.totalLoadTime -= earlier.totalLoadTime
         result.bytesAskedUnderPressure -= earlier.bytesAskedUnderPressure
         result.bytesReturnedUnderPressure -= earlier.bytesReturnedUnderPressure

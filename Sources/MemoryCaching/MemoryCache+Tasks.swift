@@ -78,14 +78,17 @@ extension MemoryCache {
                 let outcome = engine.insert(
                     value,
                     forKey: key,
-                    cost: loading.costOfValue?(key, value) ?? 0,
+                    cost: cost(of: value, forKey: key),
                     recomputeCost: nil,
                     expiresAfter: loading.lifetimes.isVarying
                         ? loading.lifetimes.lifetime(of: value, forKey: key, given: nil) : loading.lifetimes.afterWrite,
                     if: sighting.condition
                 )
                 if outcome != .changed { return value }
-            } else if sighting.bits == nil || engine.removeValue(forKey: key, if: sighting.condition) {
+            } else if sighting.bits == nil {
+                engine.removeFallback(forKey: key)
+                return nil
+            } else if engine.removeValue(forKey: key, if: sighting.condition) {
                 return nil
             }
         }

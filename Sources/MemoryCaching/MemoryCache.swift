@@ -3,6 +3,9 @@
 // Licensed under Apache License v2.0; see LICENSE for the text.
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+
+public import Synchronization
+
 /// A thread-safe, in-memory cache that keeps what is worth keeping and gives memory back when the process runs short.
 ///
 /// A cache is a dictionary that may forget. Set values with what they cost in bytes, and with what it took to make
@@ -52,7 +55,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - totalCostLimit: sum of the entries' costs at most, in bytes by convention; 0 or less is no limit.
     ///   - options: removal handler, lifetimes and the rest.
     ///   - cost: what a value costs, for those that are set without saying. Runs on the caller's thread, outside every
-    ///     lock. Negative costs count as 0.
+    ///     lock. Negative costs count as 0. Without a closure, values are measured under a cost limit; see
+    ///     ``CacheCostProviding``.
     public init(
         name: String = "",
         countLimit: Int = 0,
@@ -68,6 +72,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             hooks: .discardableContent(),
             clock: options.clock is ContinuousClock ? nil : options.clock,
             idleLifetime: options.expiresAfterAccess,
+            fallbackLifetime: options.keepsExpiredFor,
             governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
         )
         engine.removalObserver = options.removalHandler
@@ -90,6 +95,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// Sum of costs at most, in bytes by convention; 0 or less is no limit. Lowering it evicts at once, on this thread.
+    /// Values that were stored without a cost while there was no limit keep the cost 0.
     public var totalCostLimit: Int {
         get { engine.totalCostLimit }
         set { engine.totalCostLimit = newValue }
@@ -133,14 +139,22 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     public func value(forKey key: Key) -> Value? { engine.value(forKey: key) }
 
-    /// Stores `value` at the cost that the cache's closure names, or at 0 where there is none.
+    /// Stores `value` at the cost that the cache's closure names. Where there is no closure, the cost is measured if
+    /// there is a ``totalCostLimit`` (see ``CacheCostProviding``), and 0 otherwise.
     ///
     /// - Complexity: O(1) on average, amortised.
     /// - Returns: whether the value was stored; see ``setValue(_:forKey:cost:recomputeCost:expiresAfter:)``.
+    /// - Precondition: with a ``totalCostLimit`` and no closure, the value's type can be measured.
     @inlinable
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key) -> Bool {
-        setValue(value, forKey: key, cost: loading.costOfValue?(key, value) ?? 0)
+        setValue(value, forKey: key, cost: cost(of: value, forKey: key))
+    }
+
+    /// What `value` costs where the caller does not say.
+    @inlinable
+    func cost(of value: Value, forKey key: Key) -> Int {
+        loading.cost(of: value, forKey: key, limit: engine.limits.cost.load(ordering: .relaxed))
     }
 
     /// Stores `value`, evicting others of the least worth where the limits ask for it.
@@ -176,14 +190,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         )
     }
 
-    /// Stores `value` for `lifetime` at the cost that the cache's closure names, or at 0 where there is none.
+    /// Stores `value` for `lifetime` at the cost that ``setValue(_:forKey:)`` finds.
     ///
     /// - Returns: whether the value was stored; see ``setValue(_:forKey:cost:recomputeCost:expiresAfter:)``.
     /// - Complexity: O(1) on average, amortised.
     @inlinable
     @discardableResult
     public func setValue(_ value: Value, forKey key: Key, expiresAfter lifetime: Duration) -> Bool {
-        setValue(value, forKey: key, cost: loading.costOfValue?(key, value) ?? 0, expiresAfter: lifetime)
+        setValue(value, forKey: key, cost: cost(of: value, forKey: key), expiresAfter: lifetime)
     }
 
     /// Removes the value for `key` and returns it, or returns nil if there is none.
@@ -212,7 +226,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: The whole
 
-    /// Entries held, without those whose lifetime is over.
+    /// Entries held, without those whose lifetime is over, unless ``MemoryCacheOptions/keepsExpiredFor`` keeps them.
     public var count: Int { engine.count }
 
     /// Sum of the costs held; saturates at `Int.max`.

@@ -40,6 +40,26 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// answers. `nil` (the default) disables the stale window. It applies to lifetimes that begin with the set.
     public var staleWindow: Duration?
 
+    /// How long an expired value is kept as a fallback, from the end of its lifetime on. Lookups do not find it, but
+    /// ``MemoryCache/value(forKey:load:)`` and ``MemoryCache/values(forKeys:load:)`` return it when the load fails or
+    /// takes longer than ``softLoadTimeout``. A removal, a new value or eviction ends it: until then it takes its place
+    /// and its cost, counts in ``MemoryCache/count``, and the removal handler is not called. `nil` (the default), 0 and
+    /// less keep no expired value. ``MemoryCache/refreshValue(forKey:load:)`` never returns a fallback.
+    ///
+    /// With ``failureLifetime``, the fallback is returned without another load for that long after a failure.
+    public var keepsExpiredFor: Duration?
+
+    /// How long callers wait for a load while there is a fallback (see ``keepsExpiredFor``), counted from the start of
+    /// the load. Then they are answered with the fallback; the load goes on, and its value is stored. `nil` (the
+    /// default) waits until the load ends; less than 0 counts as 0. It has no effect without a fallback, or where it is
+    /// not shorter than ``loadTimeout``.
+    public var softLoadTimeout: Duration?
+
+    /// How long a load may take. Then it has failed: its task is cancelled, what it still returns is not stored, and
+    /// its callers get the fallback or else a ``CacheLoadTimeoutError``. A caller whose error type cannot express that
+    /// waits until the load ends, and returns what it returns. `nil` (the default), 0 and less are no limit.
+    public var loadTimeout: Duration?
+
     /// How long ``MemoryCache/value(forKey:load:)`` answers with the error of a failed load before it tries again; nil,
     /// the default, is not at all: every call tries. Cancellations are not remembered, and a set or a removal forgets.
     /// At most 1,024 failures are remembered at a time.
@@ -49,11 +69,11 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// the load in milliseconds, where values set without a cost count as 1. Called after the load, outside every lock.
     public var recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
-    /// Called when a load has ended and before those who wait for it hear of it, on the load's task, outside every
-    /// lock: for logs and measurements. Nil by default.
+    /// Called when a load has ended and before those who wait for it hear of it, outside every lock: for logs and
+    /// measurements. It runs on the load's task, or on another one if the load has timed out. `nil` by default.
     public var loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
 
-    /// The clock that lifetimes are measured by. The default runs on while the machine sleeps.
+    /// The clock that lifetimes and timeouts are measured by. The default runs on while the machine sleeps.
     public var clock: any Clock<Duration>
 
     /// Whether the cache evicts entries when the process runs short of memory: those of least worth first, among all
@@ -73,6 +93,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         lifetime: (@Sendable (Key, Value) -> Duration?)? = nil,
         lifetimeJitter: Double = 0,
         staleWindow: Duration? = nil,
+        keepsExpiredFor: Duration? = nil,
+        softLoadTimeout: Duration? = nil,
+        loadTimeout: Duration? = nil,
         failureLifetime: Duration? = nil,
         recomputeCost: (@Sendable (Key, Value, Duration) -> Double)? = nil,
         loadHandler: (@Sendable (CacheLoad<Key>) -> Void)? = nil,
@@ -86,6 +109,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
         self.lifetime = lifetime
         self.lifetimeJitter = lifetimeJitter
         self.staleWindow = staleWindow
+        self.keepsExpiredFor = keepsExpiredFor
+        self.softLoadTimeout = softLoadTimeout
+        self.loadTimeout = loadTimeout
         self.failureLifetime = failureLifetime
         self.recomputeCost = recomputeCost
         self.loadHandler = loadHandler

@@ -37,9 +37,9 @@ struct LoadingStressTests {
 
     enum Trouble: Error { case now }
 
-    @Test("A thousand callers at once cause one load, time after time")
-    func thousandCallers() async {
-        let cache = MemoryCache<Int, Int>()
+    @Test("A thousand callers at once cause one load, time after time", arguments: CacheKind.allCases)
+    func thousandCallers(_ kind: CacheKind) async {
+        let cache = EitherCache<Int>(kind)
         for round in 0..<20 {
             let origin = Origin(keys: 1)
             let gate = Gate()
@@ -61,13 +61,16 @@ struct LoadingStressTests {
         #expect(cache.statistics.loads == 20)
     }
 
-    @Test("After every change that was told to the cache, it never holds what was read before the change")
-    func changesWin() async {
+    @Test(
+        "After every change that was told to the cache, it never holds what was read before the change",
+        arguments: CacheKind.allCases
+    )
+    func changesWin(_ kind: CacheKind) async {
         let seed = UInt64.random(in: .min ... .max)
         print("seed \(seed)")
         let keys = 8
         let origin = Origin(keys: keys)
-        let cache = MemoryCache<Int, Int>()
+        let cache = EitherCache<Int>(kind)
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask {
@@ -122,9 +125,9 @@ struct LoadingStressTests {
         print(statistics)
     }
 
-    @Test("Cancelled waiters and those who stay never harm each other")
-    func cancellation() async {
-        let cache = MemoryCache<Int, Int>()
+    @Test("Cancelled waiters and those who stay never harm each other", arguments: CacheKind.allCases)
+    func cancellation(_ kind: CacheKind) async {
+        let cache = EitherCache<Int>(kind)
         for round in 0..<200 {
             let gate = Gate()
             let tasks = (0..<8).map { _ in

@@ -49,6 +49,41 @@ struct CodedCacheTests {
         #expect(cache.value(forKey: 1) == "new")
     }
 
+    @Test("Bulk loads and get-or-set find, make and store values, and replace bytes that stand for none")
+    func more() async throws {
+        let cache = CodedCache<Int, String>(codec: .string)
+        let found = try await cache.values(forKeys: [1, 2, 3]) { _ in [1: "one", 2: "two"] }
+        #expect(found == [1: "one", 2: "two"])
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 2)
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 4)
+        let again = try await cache.values(forKeys: [1, 2, 4]) { missing in
+            #expect(Set(missing) == [2, 4])
+            return [2: "new", 4: "four"]
+        }
+        #expect(again == [1: "one", 2: "new", 4: "four"])
+        #expect(cache.value(forKey: 2) == "new" && cache.value(forKey: 4) == "four")
+
+        #expect(try cache.value(forKey: 5, orSet: { "five" }) == "five")
+        #expect(try cache.value(forKey: 5, orSet: { "six" }) == "five")
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 5)
+        #expect(try cache.value(forKey: 5, orSet: { "seven" }) == "seven")
+        #expect(cache.value(forKey: 5) == "seven")
+        #expect(throws: Trouble.now) { try cache.value(forKey: 6, orSet: { throw Trouble.now }) }
+        #expect(cache.value(forKey: 6) == nil)
+    }
+
+    @Test("A codec that understands nothing is an error, and no endless loop")
+    func deafCodec() async {
+        struct Deaf: CacheCodec {
+            func encode(_ value: String) -> [UInt8] { [1] }
+            func decode(_ bytes: RawSpan) throws -> String { throw Trouble.now }
+        }
+        let cache = CodedCache<Int, String>(codec: Deaf())
+        #expect(throws: Trouble.now) { try cache.value(forKey: 1, orSet: { "a" }) }
+        await #expect(throws: Trouble.now) { try await cache.values(forKeys: [1]) { _ in [1: "a"] } }
+        await #expect(throws: Trouble.now) { try await cache.value(forKey: 1) { "a" } }
+    }
+
     @Test("What cannot be encoded is not stored, and the caller hears of it")
     func notEncodable() async throws {
         let cache = CodedCache<Int, String>(codec: Picky())

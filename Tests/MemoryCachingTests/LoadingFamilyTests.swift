@@ -32,6 +32,7 @@ protocol LoadingFace<Key>: AnyObject, Sendable {
     func removeAll(where isInvalid: (Key) -> Bool)
     func trim(toCount count: Int)
     func hottestKeys(_ limit: Int) -> [Key]
+    func listed(_ limit: Int) -> [Key: [UInt8]]
     var count: Int { get }
 }
 
@@ -58,6 +59,9 @@ extension MemoryCache: LoadingFace where Value == [UInt8] {
         if let lifetime { setValue(bytes, forKey: key, expiresAfter: lifetime) } else { setValue(bytes, forKey: key) }
     }
     func remove(_ key: Key) { removeValue(forKey: key) }
+    func listed(_ limit: Int) -> [Key: [UInt8]] {
+        Dictionary(uniqueKeysWithValues: entries(limit: limit).map { ($0.key, $0.value) })
+    }
 }
 
 extension PurgeableCache: LoadingFace {
@@ -83,6 +87,9 @@ extension PurgeableCache: LoadingFace {
         if let lifetime { setBytes(bytes, forKey: key, expiresAfter: lifetime) } else { setBytes(bytes, forKey: key) }
     }
     func remove(_ key: Key) { removeBytes(forKey: key) }
+    func listed(_ limit: Int) -> [Key: [UInt8]] {
+        Dictionary(uniqueKeysWithValues: entries(limit: limit).map { ($0.key, $0.bytes) })
+    }
 }
 
 @Suite("Loading: the same of both caches", .timeLimit(.minutes(2)))
@@ -298,6 +305,20 @@ struct LoadingFamilyTests {
             "a [1]": .replaced, "a [2]": .removed, "b [3]": .expired, "c [4]": .countLimit, "d [5]": .removed,
         ]
         #expect(heard.withLock { $0 } == expected)
+    }
+
+    @Test("Entries are listed with their values, those that are kept longest first, and not used", arguments: [0, 1])
+    func entries(_ kind: Int) {
+        let clock = ManualClock()
+        let cache = Self.integerFaces[kind].init(.init(clock: clock))
+        for key in 0..<100 { cache.set(key, [UInt8(key)], key < 10 ? .seconds(1) : nil) }
+        clock.advance(by: .seconds(2))
+        let before = cache.statistics.hits
+        let all = cache.listed(.max)
+        #expect(all == Dictionary(uniqueKeysWithValues: (10..<100).map { ($0, [UInt8($0)]) }))
+        #expect(Set(cache.listed(7).keys) == Set(cache.hottestKeys(7)) && cache.listed(7).count == 7)
+        #expect(cache.listed(0).isEmpty && cache.listed(-3).isEmpty)
+        #expect(cache.statistics.hits == before)
     }
 
     @Test("No load or get-or-set leaves what was read before a change that was told", arguments: [0, 1])

@@ -14,10 +14,13 @@ import _CacheTestSupport
 struct LoadingForcedTests {
     enum Trouble: Error { case now }
 
-    @Test("A refresh loads though a value is there, which lookups find until the load has ended")
-    func refresh() async {
+    @Test(
+        "A refresh loads though a value is there, which lookups find until the load has ended",
+        arguments: CacheKind.allCases
+    )
+    func refresh(_ kind: CacheKind) async {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(options: .init(expiresAfter: .seconds(10), clock: clock))
+        let cache = EitherCache<String>(kind, options: .init(expiresAfter: .seconds(10), clock: clock))
         cache["a"] = 1
         clock.advance(by: .seconds(9))
         let value = await cache.refreshValue(forKey: "a") {
@@ -32,9 +35,12 @@ struct LoadingForcedTests {
         #expect(cache["b"] == 3)
     }
 
-    @Test("A refresh that fails leaves the old value; a remembered failure keeps nobody from refreshing")
-    func failure() async throws {
-        let cache = MemoryCache<String, Int>(options: .init(failureLifetime: .seconds(3600)))
+    @Test(
+        "A refresh that fails leaves the old value; a remembered failure keeps nobody from refreshing",
+        arguments: CacheKind.allCases
+    )
+    func failure(_ kind: CacheKind) async throws {
+        let cache = EitherCache<String>(kind, options: .init(failureLifetime: .seconds(3600)))
         cache["a"] = 1
         for _ in 0..<2 {
             await #expect(throws: Trouble.now) {
@@ -46,9 +52,9 @@ struct LoadingForcedTests {
         #expect(try await cache.refreshValue(forKey: "a") { () async throws -> Int in 2 } == 2)
     }
 
-    @Test("Refreshes and misses of one key share one load", arguments: [false, true])
-    func shared(beginsWithMiss: Bool) async {
-        let cache = MemoryCache<String, Int>()
+    @Test("Refreshes and misses of one key share one load", arguments: CacheKind.allCases, [false, true])
+    func shared(_ kind: CacheKind, beginsWithMiss: Bool) async {
+        let cache = EitherCache<String>(kind)
         let (gate, calls) = (Gate(), Counter())
         let load: @Sendable () async -> Int = {
             await gate.pass()
@@ -56,20 +62,20 @@ struct LoadingForcedTests {
         }
         let tasks = [beginsWithMiss, !beginsWithMiss, true, false].enumerated().map { number, isMiss in
             Task {
-                await yieldUntil { cache.loading.waiterCount(forKey: "a") >= number }
+                await yieldUntil { cache.waiterCount(forKey: "a") >= number }
                 return isMiss
                     ? await cache.value(forKey: "a", load: load) : await cache.refreshValue(forKey: "a", load: load)
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 4 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 4 }
         gate.open()
         for task in tasks { #expect(await task.value == 1) }
         #expect(calls.value == 1 && cache["a"] == 1)
     }
 
-    @Test("A change during a refresh wins", arguments: 0..<3)
-    func changeWins(_ way: Int) async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A change during a refresh wins", arguments: CacheKind.allCases, 0..<3)
+    func changeWins(_ kind: CacheKind, _ way: Int) async {
+        let cache = EitherCache<String>(kind)
         cache["a"] = 1
         let value = await cache.refreshValue(forKey: "a") {
             switch way {
@@ -89,7 +95,8 @@ struct LoadingForcedTests {
         cache["a"] = 1
         // As a miss that has found the value between its boarding and its load.
         let makeRun = { LoadRun(priority: .medium) }
-        guard case .leads(let flight, _) = cache.loading.flights.board("a", mayLeave: false, makeRun: makeRun) else {
+        let terms = WaiterTerms(Never.self, takesFallback: false)
+        guard case .leads(let flight, _) = cache.loading.flights.board("a", terms, makeRun: makeRun) else {
             Issue.record("somebody else is loading")
             return
         }
@@ -100,9 +107,9 @@ struct LoadingForcedTests {
         #expect(cache["a"] == 2)
     }
 
-    @Test("A cancelled refresh leaves at once, and its load's result stays out")
-    func cancellation() async throws {
-        let cache = MemoryCache<String, Int>()
+    @Test("A cancelled refresh leaves at once, and its load's result stays out", arguments: CacheKind.allCases)
+    func cancellation(_ kind: CacheKind) async throws {
+        let cache = EitherCache<String>(kind)
         cache["a"] = 1
         let gate = Gate()
         let task = Task {
@@ -111,11 +118,11 @@ struct LoadingForcedTests {
                 return 2
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 1 }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         gate.open()
-        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+        await yieldUntil { cache.flightCount == 0 }
         #expect(cache["a"] == 1)
     }
 }

@@ -16,19 +16,22 @@ struct LoadingLifetimeTests {
 
     let clock = ManualClock()
 
-    func cache(_ change: (inout MemoryCacheOptions<String, Int>) -> Void) -> MemoryCache<String, Int> {
+    func cache(
+        _ kind: CacheKind,
+        _ change: (inout MemoryCacheOptions<String, Int>) -> Void
+    ) -> EitherCache<String> {
         var options = MemoryCacheOptions<String, Int>(clock: clock)
         change(&options)
-        return MemoryCache(options: options)
+        return EitherCache(kind, options: options)
     }
 
-    func settle(_ cache: MemoryCache<String, Int>) async {
-        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+    func settle(_ cache: EitherCache<String>) async {
+        await yieldUntil { cache.flightCount == 0 }
     }
 
-    @Test("A value that was loaded lives as long as one that was set")
-    func expiryAfterWrite() async {
-        let cache = cache { $0.expiresAfter = .seconds(10) }
+    @Test("A value that was loaded lives as long as one that was set", arguments: CacheKind.allCases)
+    func expiryAfterWrite(_ kind: CacheKind) async {
+        let cache = cache(kind) { $0.expiresAfter = .seconds(10) }
         #expect(await cache.value(forKey: "a") { 1 } == 1)
         clock.advance(by: .seconds(9))
         #expect(await cache.value(forKey: "a") { 2 } == 1)
@@ -37,9 +40,9 @@ struct LoadingLifetimeTests {
         #expect(cache.statistics.removals(.expired) == 1)
     }
 
-    @Test("Use keeps an entry alive where lifetimes count from the last use")
-    func expiryAfterAccess() async {
-        let cache = cache { $0.expiresAfterAccess = .seconds(10) }
+    @Test("Use keeps an entry alive where lifetimes count from the last use", arguments: CacheKind.allCases)
+    func expiryAfterAccess(_ kind: CacheKind) async {
+        let cache = cache(kind) { $0.expiresAfterAccess = .seconds(10) }
         cache["a"] = 1
         cache["unused"] = 1
         for _ in 0..<5 {
@@ -55,9 +58,9 @@ struct LoadingLifetimeTests {
         #expect(cache.count == 0)
     }
 
-    @Test("With both, the first of the two decides")
-    func expiryAfterBoth() {
-        let cache = cache {
+    @Test("With both, the first of the two decides", arguments: CacheKind.allCases)
+    func expiryAfterBoth(_ kind: CacheKind) {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(25)
             $0.expiresAfterAccess = .seconds(10)
         }
@@ -72,9 +75,10 @@ struct LoadingLifetimeTests {
         #expect(cache["a"] == nil)
     }
 
-    @Test("Lifetimes from the last use survive the cache's growth")
-    func expiryAfterAccessInManyShards() {
-        let cache = MemoryCache<Int, Int>(
+    @Test("Lifetimes from the last use survive the cache's growth", arguments: CacheKind.allCases)
+    func expiryAfterAccessInManyShards(_ kind: CacheKind) {
+        let cache = EitherCache<Int>(
+            kind,
             options: .init(expiresAfter: .seconds(25), expiresAfterAccess: .seconds(10), clock: clock)
         )
         for key in 0..<20_000 { cache[key] = key }
@@ -87,15 +91,15 @@ struct LoadingLifetimeTests {
         #expect(cache.count == 0)
     }
 
-    @Test("A lifetime may be given by entry, or with the value")
-    func expiryByEntry() async {
-        let cache = cache {
+    @Test("A lifetime may be given by entry, or with the value", arguments: CacheKind.allCases)
+    func expiryByEntry(_ kind: CacheKind) async {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.lifetime = { key, value in key == "short" ? .seconds(value) : nil }
         }
         _ = await cache.value(forKey: "short") { 5 }
         _ = await cache.value(forKey: "long") { 5 }
-        cache.setValue(5, forKey: "given", cost: 0, expiresAfter: .seconds(50))
+        cache.setValue(5, forKey: "given", expiresAfter: .seconds(50))
         clock.advance(by: .seconds(5))
         #expect(cache["short"] == nil && cache["long"] == 5 && cache["given"] == 5)
         clock.advance(by: .seconds(45))
@@ -104,9 +108,10 @@ struct LoadingLifetimeTests {
         #expect(cache["long"] == nil)
     }
 
-    @Test("Jitter shortens lifetimes by at most its share, each by its own")
-    func jitter() {
-        let cache = MemoryCache<Int, Int>(
+    @Test("Jitter shortens lifetimes by at most its share, each by its own", arguments: CacheKind.allCases)
+    func jitter(_ kind: CacheKind) {
+        let cache = EitherCache<Int>(
+            kind,
             options: .init(expiresAfter: .seconds(100), lifetimeJitter: 0.5, clock: clock)
         )
         for key in 0..<1000 { cache[key] = key }
@@ -123,9 +128,9 @@ struct LoadingLifetimeTests {
         #expect(cache.count == 0)
     }
 
-    @Test("A stale value is served while one load refreshes it")
-    func staleWhileRevalidate() async {
-        let cache = cache {
+    @Test("A stale value is served while one load refreshes it", arguments: CacheKind.allCases)
+    func staleWhileRevalidate(_ kind: CacheKind) async {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
         }
@@ -158,10 +163,10 @@ struct LoadingLifetimeTests {
         #expect(loads.value == 2)
     }
 
-    @Test("A refresh that fails leaves the value, and is not repeated in its window")
-    func failedRefresh() async throws {
+    @Test("A refresh that fails leaves the value, and is not repeated in its window", arguments: CacheKind.allCases)
+    func failedRefresh(_ kind: CacheKind) async throws {
         let results = Mutex<[CacheLoad<String>.Reason]>([])
-        let cache = cache {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
             $0.loadHandler = { load in results.withLock { $0.append(load.reason) } }
@@ -183,9 +188,13 @@ struct LoadingLifetimeTests {
         #expect(cache["a"] == 3)
     }
 
-    @Test("In an outage every stale key is tried once in its window, however many there are", arguments: [false, true])
-    func manyFailedRefreshes(isIdleToo: Bool) async throws {
-        let cache = cache {
+    @Test(
+        "In an outage every stale key is tried once in its window, however many there are",
+        arguments: CacheKind.allCases,
+        [false, true]
+    )
+    func manyFailedRefreshes(_ kind: CacheKind, isIdleToo: Bool) async throws {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
             // Lookups then move the entries in the wheel, which is no new deadline.
@@ -226,9 +235,9 @@ struct LoadingLifetimeTests {
         #expect(cache["2000"] == 3)
     }
 
-    @Test("A change during a refresh wins over it", arguments: [false, true])
-    func changeDuringRefresh(isRemoval: Bool) async {
-        let cache = cache {
+    @Test("A change during a refresh wins over it", arguments: CacheKind.allCases, [false, true])
+    func changeDuringRefresh(_ kind: CacheKind, isRemoval: Bool) async {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
         }
@@ -250,9 +259,9 @@ struct LoadingLifetimeTests {
         #expect(cache["a"] == (isRemoval ? nil : 3))
     }
 
-    @Test("A caller that misses during a refresh waits for it")
-    func missDuringRefresh() async {
-        let cache = cache {
+    @Test("A caller that misses during a refresh waits for it", arguments: CacheKind.allCases)
+    func missDuringRefresh(_ kind: CacheKind) async {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
         }
@@ -273,9 +282,13 @@ struct LoadingLifetimeTests {
         #expect(await waiter.value == 2)
     }
 
-    @Test("Stale values asked for together are refreshed in one load, once in their window", arguments: [false, true])
-    func bulkRefresh(fails: Bool) async throws {
-        let cache = cache {
+    @Test(
+        "Stale values asked for together are refreshed in one load, once in their window",
+        arguments: CacheKind.allCases,
+        [false, true]
+    )
+    func bulkRefresh(_ kind: CacheKind, fails: Bool) async throws {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
         }
@@ -306,9 +319,9 @@ struct LoadingLifetimeTests {
         #expect(cache.statistics.loads == 1)
     }
 
-    @Test("The refresh outlives the caller that started it")
-    func refreshOutlivesCaller() async {
-        let cache = cache {
+    @Test("The refresh outlives the caller that started it", arguments: CacheKind.allCases)
+    func refreshOutlivesCaller(_ kind: CacheKind) async {
+        let cache = cache(kind) {
             $0.expiresAfter = .seconds(100)
             $0.staleWindow = .seconds(40)
         }

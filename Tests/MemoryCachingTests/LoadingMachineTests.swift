@@ -13,7 +13,7 @@ import Testing
 @Suite("The single-flight machine")
 struct LoadingMachineTests {
     enum Event: Hashable, CustomStringConvertible {
-        case join(Int), suspend(Int), cancel(Int), revoke, land
+        case join(Int), suspend(Int), cancel(Int), revoke, land, fallback, timeout
 
         var description: String {
             switch self {
@@ -22,11 +22,13 @@ struct LoadingMachineTests {
             case .cancel(let caller): "cancel \(caller)"
             case .revoke: "revoke"
             case .land: "land"
+            case .fallback: "fallback"
+            case .timeout: "timeout"
             }
         }
     }
 
-    enum Answer: Hashable { case landed, left }
+    enum Answer: Hashable { case landed, left, fallback, timeout }
 
     /// The promises, with full memory of what happened and no cleverness.
     struct Promise {
@@ -34,12 +36,21 @@ struct LoadingMachineTests {
             var joined = false, refused = false, suspended = false, cancelled = false
             /// Cancelled while the load was still under way.
             var cancelledInFlight = false
+            /// What has ended its wait before the landing.
+            var told: Answer?
             var answer: Answer?
+
+            /// Whether something can still end its wait before the landing.
+            func waits(mayLeave: Bool) -> Bool { joined && told == nil && !(cancelledInFlight && mayLeave) }
         }
+        /// Of callers 0 and 1; and of 1 and 2.
+        static let takesFallback = [true, true, false]
+        static let mayTimeOut = [false, true, true]
         var callers = [Caller](repeating: Caller(), count: 3)
         var mayLeave: [Bool]
         var isBackground: Bool
         var revoked = false, abandoned = false, landed = false
+        var fellBack = false, timedOut = false
 
         func permits(_ event: Event) -> Bool {
             switch event {
@@ -48,27 +59,56 @@ struct LoadingMachineTests {
             case .cancel(let c): callers[c].joined && !callers[c].cancelled
             case .revoke: !revoked
             case .land: !landed
+            case .fallback: !fellBack
+            case .timeout: !timedOut
             }
+        }
+
+        mutating func tell(_ c: Int, _ answer: Answer) {
+            callers[c].told = answer
+            if callers[c].suspended { callers[c].answer = answer }
         }
 
         mutating func apply(_ event: Event) {
             switch event {
             case .join(let c):
-                if revoked || abandoned || landed { callers[c].refused = true } else { callers[c].joined = true }
+                if revoked || abandoned || timedOut || landed {
+                    callers[c].refused = true
+                } else {
+                    callers[c].joined = true
+                }
             case .suspend(let c):
                 callers[c].suspended = true
-                if callers[c].cancelledInFlight && mayLeave[c] {
+                if let told = callers[c].told {
+                    callers[c].answer = told
+                } else if callers[c].cancelledInFlight && mayLeave[c] {
                     callers[c].answer = .left
                 } else if landed {
                     callers[c].answer = .landed
                 }
             case .cancel(let c):
                 callers[c].cancelled = true
-                guard !landed else { return }
+                guard !landed, callers[c].told == nil else { return }
                 callers[c].cancelledInFlight = true
                 if mayLeave[c], callers[c].suspended { callers[c].answer = .left }
-                if !isBackground, callers.allSatisfy({ !$0.joined || $0.cancelledInFlight }) { abandoned = true }
+                if !isBackground, !timedOut,
+                    callers.allSatisfy({ !$0.joined || $0.cancelledInFlight || $0.told != nil })
+                {
+                    abandoned = true
+                }
             case .revoke: revoked = true
+            case .fallback:
+                fellBack = true
+                for c in 0..<3 where Self.takesFallback[c] && !landed && callers[c].waits(mayLeave: mayLeave[c]) {
+                    if !callers[c].cancelledInFlight { isBackground = true }
+                    tell(c, .fallback)
+                }
+            case .timeout:
+                guard !landed else { return timedOut = true }
+                timedOut = true
+                for c in 0..<3 where Self.mayTimeOut[c] && callers[c].waits(mayLeave: mayLeave[c]) {
+                    tell(c, .timeout)
+                }
             case .land:
                 landed = true
                 for c in 0..<3 where callers[c].suspended && callers[c].answer == nil { callers[c].answer = .landed }
@@ -85,25 +125,34 @@ struct LoadingMachineTests {
 
         mutating func apply(_ event: Event, mayLeave: [Bool]) {
             switch event {
-            case .join(let c): ids[c] = machine.join(mayLeave: mayLeave[c])
+            case .join(let c):
+                ids[c] = machine.join(
+                    mayLeave: mayLeave[c],
+                    mayTimeOut: Promise.mayTimeOut[c],
+                    takesFallback: Promise.takesFallback[c]
+                )
             case .suspend(let c):
                 switch machine.suspend(ids[c]!, c) {
                 case .wait: break
                 case .land(let waiter): answers[waiter].append(.landed)
                 case .leave(let waiter): answers[waiter].append(.left)
+                case .tell(let waiter, .fallback): answers[waiter].append(.fallback)
+                case .tell(let waiter, .timeout): answers[waiter].append(.timeout)
                 }
             case .cancel(let c):
                 let action = machine.cancel(ids[c]!)
                 if let waiter = action.leaving { answers[waiter].append(.left) }
                 if action.abandonsLoad { abandonments += 1 }
             case .revoke: machine.revoke()
+            case .fallback: for waiter in machine.takeFallback() { answers[waiter].append(.fallback) }
+            case .timeout: for waiter in machine.timeOut() { answers[waiter].append(.timeout) }
             case .land: for waiter in machine.land() { answers[waiter].append(.landed) }
             }
         }
     }
 
     static let events: [Event] =
-        (0..<3).flatMap { [.join($0), .suspend($0), .cancel($0)] } + [.revoke, .land]
+        (0..<3).flatMap { [.join($0), .suspend($0), .cancel($0)] } + [.revoke, .land, .fallback, .timeout]
 
     /// Compares machine and promise; answers what differs.
     static func difference(_ subject: Subject, _ promise: Promise) -> String? {
@@ -116,7 +165,8 @@ struct LoadingMachineTests {
         }
         let machine = subject.machine
         let phase: FlightMachine<Int>.Phase =
-            promise.landed ? .landed : promise.abandoned ? .abandoned : promise.revoked ? .revoked : .admitting
+            promise.landed
+            ? .landed : promise.abandoned || promise.timedOut ? .abandoned : promise.revoked ? .revoked : .admitting
         if machine.phase != phase { return "\(machine.phase), promised \(phase)" }
         if subject.abandonments != (promise.abandoned ? 1 : 0) { return "abandoned \(subject.abandonments) times" }
         return nil

@@ -38,10 +38,10 @@ struct LoadingTests {
         #expect(cache.statistics.loads == 0)
     }
 
-    @Test("A hit does not suspend: nothing else runs on the actor meanwhile")
+    @Test("A hit does not suspend: nothing else runs on the actor meanwhile", arguments: CacheKind.allCases)
     @MainActor
-    func hitDoesNotSuspend() async {
-        let cache = MemoryCache<String, Int>()
+    func hitDoesNotSuspend(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         cache["a"] = 1
         var other = false
         let task = Task { @MainActor in other = true }
@@ -51,15 +51,15 @@ struct LoadingTests {
         #expect(other)
     }
 
-    @Test("A thousand concurrent callers of one missing key cause one load")
-    func thousandCallers() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A thousand concurrent callers of one missing key cause one load", arguments: CacheKind.allCases)
+    func thousandCallers(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let source = Source()
         let results = await withTaskGroup(of: Int.self, returning: [Int].self) { group in
             for _ in 0..<1000 {
                 group.addTask { await cache.value(forKey: "a") { await source.load(7) } }
             }
-            await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1000 }
+            await yieldUntil { cache.waiterCount(forKey: "a") == 1000 }
             source.gate.open()
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -72,18 +72,18 @@ struct LoadingTests {
         #expect(cache["a"] == 7)
     }
 
-    @Test("A cancelled first waiter leaves at once and does not harm the second")
-    func firstWaiterCancelled() async throws {
-        let cache = MemoryCache<String, Int>()
+    @Test("A cancelled first waiter leaves at once and does not harm the second", arguments: CacheKind.allCases)
+    func firstWaiterCancelled(_ kind: CacheKind) async throws {
+        let cache = EitherCache<String>(kind)
         let source = Source()
         let first = Task { try await cache.value(forKey: "a") { try await Self.throwing(source, 7) } }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 1 }
         let second = Task { try await cache.value(forKey: "a") { try await Self.throwing(source, 8) } }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 2 }
 
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
-        #expect(cache.loading.waiterCount(forKey: "a") == 1)
+        #expect(cache.waiterCount(forKey: "a") == 1)
         source.gate.open()
         #expect(try await second.value == 7)
         #expect(cache["a"] == 7)
@@ -96,9 +96,9 @@ struct LoadingTests {
         return value
     }
 
-    @Test("The last waiter to leave cancels the load, and its result stays out")
-    func lastWaiterCancels() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("The last waiter to leave cancels the load, and its result stays out", arguments: CacheKind.allCases)
+    func lastWaiterCancels(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let sawCancellation = Gate()
         let release = Gate()
         let tasks = (0..<2).map { _ in
@@ -113,7 +113,7 @@ struct LoadingTests {
                 }
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 2 }
         for task in tasks {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
@@ -122,28 +122,31 @@ struct LoadingTests {
         // Somebody who comes now gets a load of his own, though the old one has not ended.
         #expect(await cache.value(forKey: "a") { 8 } == 8)
         release.open()
-        await yieldUntil { cache.loading.flights.count.load(ordering: .relaxed) == 0 }
+        await yieldUntil { cache.flightCount == 0 }
         #expect(cache["a"] == 8)
     }
 
-    @Test("A waiter that cannot be told of its cancellation stays, but does not keep the load from being cancelled")
-    func stayingWaiter() async {
-        let cache = MemoryCache<String, Int>()
+    @Test(
+        "A waiter that cannot be told of its cancellation stays, but does not keep the load from being cancelled",
+        arguments: CacheKind.allCases
+    )
+    func stayingWaiter(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let task = Task {
             await cache.value(forKey: "a") { () async -> Int in
                 while !Task.isCancelled { await Task.yield() }
                 return 7
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 1 }
         task.cancel()
         #expect(await task.value == 7)
         #expect(!cache.contains("a"))
     }
 
-    @Test("A cancelled caller that can be told of it starts no load")
-    func cancelledBefore() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A cancelled caller that can be told of it starts no load", arguments: CacheKind.allCases)
+    func cancelledBefore(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         cache["hit"] = 1
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -159,9 +162,9 @@ struct LoadingTests {
 
     enum Change: CaseIterable { case set, subscriptNil, remove, removeAll }
 
-    @Test("A change during a load keeps its result out of the cache", arguments: Change.allCases)
-    func changeDuringLoad(change: Change) async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A change during a load keeps its result out of the cache", arguments: CacheKind.allCases, Change.allCases)
+    func changeDuringLoad(_ kind: CacheKind, change: Change) async {
+        let cache = EitherCache<String>(kind)
         let source = Source()
         let waiter = Task { await cache.value(forKey: "a") { await source.load(7) } }
         await yieldUntil { source.calls.value == 1 }
@@ -176,9 +179,9 @@ struct LoadingTests {
         #expect(cache["a"] == (change == .set ? 8 : nil))
     }
 
-    @Test("A caller after a removal does not get what was loaded before it")
-    func callerAfterRemoval() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A caller after a removal does not get what was loaded before it", arguments: CacheKind.allCases)
+    func callerAfterRemoval(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let old = Source()
         let early = Task { await cache.value(forKey: "a") { await old.load(7) } }
         await yieldUntil { old.calls.value == 1 }
@@ -189,9 +192,9 @@ struct LoadingTests {
         #expect(cache["a"] == 8)
     }
 
-    @Test("A change of another key leaves a load alone")
-    func changeElsewhere() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A change of another key leaves a load alone", arguments: CacheKind.allCases)
+    func changeElsewhere(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let source = Source()
         let waiter = Task { await cache.value(forKey: "a") { await source.load(7) } }
         await yieldUntil { source.calls.value == 1 }
@@ -202,9 +205,9 @@ struct LoadingTests {
         #expect(cache["a"] == 7)
     }
 
-    @Test("A failing load reaches all who wait and leaves nothing behind")
-    func failure() async {
-        let cache = MemoryCache<String, Int>()
+    @Test("A failing load reaches all who wait and leaves nothing behind", arguments: CacheKind.allCases)
+    func failure(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
         let gate = Gate()
         let tasks = (0..<10).map { _ in
             Task { () -> Trouble? in
@@ -217,19 +220,19 @@ struct LoadingTests {
                 } catch { return error }
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 10 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 10 }
         gate.open()
         for task in tasks { #expect(await task.value == .first) }
         #expect(cache.count == 0)
-        #expect(cache.loading.flights.count.load(ordering: .relaxed) == 0)
+        #expect(cache.flightCount == 0)
         let statistics = cache.statistics
         #expect(statistics.loads == 1 && statistics.loadFailures == 1 && statistics.coalescedLoads == 9)
         #expect(await cache.value(forKey: "a") { 7 } == 7)
     }
 
-    @Test("A caller that cannot express another one's error loads for itself")
-    func differentErrors() async throws {
-        let cache = MemoryCache<String, Int>()
+    @Test("A caller that cannot express another one's error loads for itself", arguments: CacheKind.allCases)
+    func differentErrors(_ kind: CacheKind) async throws {
+        let cache = EitherCache<String>(kind)
         let gate = Gate()
         let thrower = Task {
             try await cache.value(forKey: "a") { () async throws -> Int in
@@ -237,19 +240,22 @@ struct LoadingTests {
                 throw Trouble.first
             }
         }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 1 }
         let sure = Task { await cache.value(forKey: "a") { 7 } }
-        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 2 }
         gate.open()
         await #expect(throws: Trouble.first) { try await thrower.value }
         #expect(await sure.value == 7)
         #expect(cache["a"] == 7)
     }
 
-    @Test("A failure is remembered for its lifetime where the options say so, and a change forgets it")
-    func failureLifetime() async throws {
+    @Test(
+        "A failure is remembered for its lifetime where the options say so, and a change forgets it",
+        arguments: CacheKind.allCases
+    )
+    func failureLifetime(_ kind: CacheKind) async throws {
         let clock = ManualClock()
-        let cache = MemoryCache<String, Int>(options: .init(failureLifetime: .seconds(10), clock: clock))
+        let cache = EitherCache<String>(kind, options: .init(failureLifetime: .seconds(10), clock: clock))
         let calls = Counter()
         func attempt() async throws -> Int {
             try await cache.value(forKey: "a") { () async throws -> Int in

@@ -69,7 +69,7 @@ struct MemoryCacheTests {
     @Test("the cost limit holds, refuses what is larger alone, and leaves what costs nothing")
     func costLimit() {
         let cache = MemoryCache<Int, Int>(totalCostLimit: 10)
-        cache[0] = 0
+        cache.setValue(0, forKey: 0, cost: 0)
         for key in 1...5 { cache.setValue(key, forKey: key, cost: key) }
         #expect(cache.totalCost <= 10)
         #expect(cache.contains(0) && cache.contains(5))

@@ -24,6 +24,8 @@ struct TileServer: AsyncParsableCommand {
 
     @Option(help: "Where to listen, on 127.0.0.1.")
     var port = 8080
+    @Option(help: "Seconds that a tile lives. After a quarter of that, a request has it drawn anew in the background.")
+    var lifetime = 60
     @Flag(help: "Draw every tile anew.")
     var withoutCache = false
 
@@ -35,7 +37,7 @@ struct TileServer: AsyncParsableCommand {
         var logger = Logger(label: "tile-server")
         logger.logLevel = .notice
 
-        let caches = Caches(logger: logger)
+        let caches = Caches(lifetime: .seconds(lifetime), logger: logger)
         let router = Router()
         router.add(middleware: MetricsMiddleware())
         router.get("/") { _, _ in Response(html: Pages.map) }
@@ -45,22 +47,17 @@ struct TileServer: AsyncParsableCommand {
         }
         router.get("/debug/cache") { _, _ in Response(html: caches.debugPage(isCaching: isCaching)) }
 
-        let tiles = router.group()
-        if isCaching { tiles.add(middleware: CachingMiddleware(cache: caches.responses)) }
-        tiles.get("/tile/:zoom/:x/:y") { _, context in
+        router.get("/tile/:zoom/:x/:y") { request, context in
             let tile = Tile(
                 zoom: try context.parameters.require("zoom", as: Int.self),
                 x: try context.parameters.require("x", as: Int.self),
                 y: try context.parameters.require("y", as: Int.self)
             )
             guard tile.exists else { throw HTTPError(.notFound) }
-            // However many browsers ask for one tile at once, it is drawn once.
-            let picture = isCaching ? await caches.pictures.value(forKey: tile) { tile.render() } : tile.render()
-            return Response(
-                status: .ok,
-                headers: [.contentType: "image/bmp"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: picture))
-            )
+            let draw: @Sendable () -> CachedResponse = {
+                CachedResponse(contentType: "image/bmp", body: Data(tile.render()))
+            }
+            return isCaching ? try await caches.responses.response(to: request, make: draw) : Response(draw())
         }
 
         let application = Application(
@@ -80,14 +77,9 @@ struct TileServer: AsyncParsableCommand {
 
 /// The server's caches and what watches them.
 struct Caches: Sendable {
-    /// Responses as they go out, in purgeable memory, without a limit.
-    let responses = PurgeableCache<String>(name: "responses")
-    /// The pictures made last; mostly so that each is made once.
-    let pictures: MemoryCache<Tile, [UInt8]>
+    let responses: CachedResponses
     let maintenance: CacheMaintenance
 
-    private let responseMetrics = CacheMetrics(cache: "responses")
-    private let pictureMetrics = CacheMetrics(cache: "pictures")
     private let window = Window()
 
     /// The snapshot that the debug page showed last.
@@ -95,23 +87,19 @@ struct Caches: Sendable {
         let last = Mutex(CacheStatistics())
     }
 
-    init(logger: Logger) {
-        var options = MemoryCacheOptions<Tile, [UInt8]>()
-        options.recordLoads(in: pictureMetrics)
-        options.logLoads(to: logger, cache: "pictures")
-        pictures = MemoryCache(name: "pictures", totalCostLimit: 4 << 20, options: options) { $1.count }
+    init(lifetime: Duration, logger: Logger) {
+        responses = CachedResponses(lifetime: lifetime, logger: logger)
         var maintenance = CacheMaintenance(every: .seconds(10))
-        maintenance.add(pictures)
+        maintenance.add(responses.cache.bytes)
         self.maintenance = maintenance
     }
 
     func recordMetrics() {
-        responseMetrics.record(responses.statistics)
-        pictureMetrics.record(pictures.statistics)
+        responses.metrics.record(responses.cache.bytes.statistics)
     }
 
     func debugPage(isCaching: Bool) -> String {
-        let now = responses.statistics
+        let now = responses.cache.bytes.statistics
         let sinceLastLook = window.last.withLock { last in
             defer { last = now }
             return now - last
@@ -119,8 +107,7 @@ struct Caches: Sendable {
         return Pages.debug([
             ("Responses, since the start", "\(now)"),
             ("Responses, since this page was last looked at", "\(sinceLastLook)"),
-            ("Pictures, since the start", "\(pictures.statistics)"),
-            ("Pictures that would be kept longest", "\(pictures.hottestKeys(5))"),
+            ("Responses that would be kept longest", "\(responses.cache.bytes.hottestKeys(5))"),
             ("Memory", Self.memory()),
             ("Caching", isCaching ? "on" : "off (--without-cache)"),
         ])

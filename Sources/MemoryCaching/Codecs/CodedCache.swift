@@ -91,6 +91,17 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         return try decode(loaded)
     }
 
+    /// As the other method of this name, with a closure that never suspends: without this, a bare closure after `await`
+    /// would be taken for that of ``value(forKey:orSet:)``, which is not shared by callers.
+    @_documentation(visibility: internal)
+    public nonisolated(nonsending) func value(
+        forKey key: Key,
+        load: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let suspending: @Sendable () async throws -> Value = { () async throws -> Value in try load() }
+        return try await value(forKey: key, load: suspending)
+    }
+
     /// Loads the value for `key` though one may be there, and stores it in place of that. All as
     /// ``MemoryCache/refreshValue(forKey:load:)`` says.
     ///
@@ -106,6 +117,58 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     ) async throws -> Value {
         let loaded = try await bytes.refreshBytes(forKey: key, load: encoding(load))
         return try decode(loaded)
+    }
+
+    /// The values for `keys`, from the cache, from loads under way, and for the rest from one call of `load`. All as
+    /// ``MemoryCache/values(forKeys:load:)`` says.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys; duplicates count once.
+    ///   - load: makes the values of keys that are missing, each of which it is given once.
+    /// - Returns: the values found and loaded.
+    /// - Throws: what the load or the codec throws; `CancellationError` and ``CacheLoadingError``.
+    public nonisolated(nonsending) func values(
+        forKeys keys: some Sequence<Key>,
+        load: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+    ) async throws -> [Key: Value] {
+        let encoded: @Sendable ([Key]) async throws -> [Key: [UInt8]] = { [codec] missing in
+            try await load(missing).mapValues { try codec.encode($0) }
+        }
+        var values: [Key: Value] = [:]
+        var unknown: [Key] = []
+        for (key, found) in try await bytes.bytes(forKeys: keys, load: encoded) {
+            if let value = try? decode(found) { values[key] = value } else { unknown.append(key) }
+        }
+        guard !unknown.isEmpty else { return values }
+        for key in unknown { removeUnknown(key) }
+        for (key, loaded) in try await bytes.bytes(forKeys: unknown, load: encoded) {
+            values[key] = try decode(loaded)
+        }
+        return values
+    }
+
+    /// The value for `key`, from the cache or else from `make`, whose value is stored. All as
+    /// ``MemoryCache/value(forKey:orSet:)`` says.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - make: makes the value if there is none. Runs on this thread, outside every lock.
+    /// - Returns: the value that was there, or is now.
+    /// - Throws: what `make` or the codec throws; nothing is stored then.
+    public func value(forKey key: Key, orSet make: () throws -> Value) throws -> Value {
+        let encoded = { () throws -> [UInt8] in try self.codec.encode(make()) }
+        let found = try bytes.bytes(forKey: key, orSet: encoded)
+        if let value = try? decode(found) { return value }
+        removeUnknown(key)
+        return try decode(bytes.bytes(forKey: key, orSet: encoded))
+    }
+
+    /// Removes bytes that stand for no value, as those of another version of the program; not what has been stored
+    /// meanwhile.
+    private func removeUnknown(_ key: Key) {
+        bytes.updateBytes(forKey: key) { found in
+            if let bytes = found, (try? decode(bytes)) == nil { found = nil }
+        }
     }
 
     private func decode(_ bytes: [UInt8]) throws -> Value {

@@ -87,7 +87,8 @@ extension CacheEngine {
         return cost
     }
 
-    /// Takes one entry out of `shard`, which is locked, whose lifetime is over at `now`; nil where there is none.
+    /// Takes one entry out of `shard`, which is locked, whose lifetime is over at `now`, and which is no fallback; nil
+    /// where there is none.
     /// Returns its cost; its room is the caller's.
     @inlinable
     func evictDue(
@@ -97,7 +98,7 @@ extension CacheEngine {
     ) -> Int? {
         guard now != .min, let wheel = shard.pointee.wheel else { return nil }
         var steps = Self.mostSwept
-        let due = wheel.firstDue(at: now, steps: &steps)
+        let due = wheel.firstDue(at: fallbackEnd(at: now), steps: &steps)
         if due == 0 { return nil }
         let cost = shard.pointee.storage.cost(of: due)
         departures.append(shard.pointee.remove(due, cause: .expired), cause: .expired)

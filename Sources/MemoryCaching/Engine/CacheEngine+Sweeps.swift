@@ -51,11 +51,16 @@ extension CacheEngine {
 
     // MARK: Expired entries
 
-    /// Removes entries whose lifetime is over.
+    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
+    /// as fallbacks.
+    @inlinable
+    func fallbackEnd(at now: Int64) -> Int64 { now == .min ? now : now &- fallbackLifetime }
+
+    /// Removes entries whose lifetime is over, and that are kept no longer.
     @usableFromInline
     package func removeExpired() {
         guard usesLifetimes.load(ordering: .relaxed) else { return }
-        let now = clock.nanoseconds()
+        let now = fallbackEnd(at: clock.nanoseconds())
         // Handlers are told after each piece. A handler that asks for the count sweeps, too, and is told after the last
         // one: else it would call itself as many levels deep as there are pieces.
         let tellsAtEnd = UserCode.isRunning
@@ -76,8 +81,8 @@ extension CacheEngine {
         finish(departures)
     }
 
-    /// Removes from `shard`, which is locked, some of what has outlived its lifetime, the entry at `slot` among them:
-    /// 0 if that has, else `slot`.
+    /// Removes from `shard`, which is locked, some of what has outlived its lifetime, the entry at `slot` among them,
+    /// which is about to be replaced, so that it is no fallback any more: 0 if that has, else `slot`.
     @usableFromInline
     @inline(never)
     func removeExpired(
@@ -90,7 +95,7 @@ extension CacheEngine {
         let isOver = slot != 0 && wheel.deadline(of: slot) <= now
         if isOver { removeExpired(slot, shard, into: &departures) }
         // A handler that sets entries which expire at once would else call itself without end.
-        if !UserCode.isRunning { _ = removeSomeExpired(shard, at: now, into: &departures) }
+        if !UserCode.isRunning { _ = removeSomeExpired(shard, at: fallbackEnd(at: now), into: &departures) }
         return isOver ? 0 : slot
     }
 

@@ -42,9 +42,16 @@ extension CacheEngine {
     ///
     /// The bits of the entry and not those of a copy: what lies between the fields of a value need not be copied with
     /// it. A value whose content has been discarded has bits, and counts as none.
+    ///
+    /// - Parameter countsFallback: whether an expired entry counts that is kept.
     @inlinable
-    func sight(_ key: Key, copyingBitsTo bits: UnsafeMutableRawPointer?) -> Sighting {
-        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+    func sight(
+        _ key: Key,
+        copyingBitsTo bits: UnsafeMutableRawPointer?,
+        countsFallback: Bool = false
+    ) -> Sighting {
+        var now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        if countsFallback { now = fallbackEnd(at: now) }
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
         let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
         guard slot != 0, deadline > now || deadline == .max else {

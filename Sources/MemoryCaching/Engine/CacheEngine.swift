@@ -79,6 +79,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let clock: LifetimeClock
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
     @usableFromInline let idleLifetime: Int64
+    /// How long an expired entry is kept as a fallback, in nanoseconds; 0 where none is.
+    @usableFromInline let fallbackLifetime: Int64
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
     @usableFromInline let ordering: CacheOrdering
@@ -119,6 +121,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     ///   - hooks: how to treat values with discardable content; nil where there are none.
     ///   - clock: what lifetimes are measured by; nil for the continuous clock.
     ///   - idleLifetime: how long entries live after their last use; nil where use does not count.
+    ///   - fallbackLifetime: how long an expired entry is kept as a fallback; nil where none is.
     ///   - governor: who keeps the process's caches within memory; nil where this one is to take no part.
     @inlinable
     package convenience init(
@@ -129,6 +132,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         hooks: ContentHooks<Value>? = nil,
         clock: (any Clock<Duration>)? = nil,
         idleLifetime: Duration? = nil,
+        fallbackLifetime: Duration? = nil,
         governor: MemoryGovernor? = nil
     ) {
         self.init(
@@ -139,6 +143,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             hooks,
             clock,
             idleLifetime,
+            fallbackLifetime,
             governor,
             evictor: { engine, bytes, price in engine.evictLeast(bytes, below: price) }
         )
@@ -153,6 +158,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         _ hooks: ContentHooks<Value>?,
         _ clock: (any Clock<Duration>)?,
         _ idleLifetime: Duration?,
+        _ fallbackLifetime: Duration?,
         _ governor: MemoryGovernor?,
         evictor: @escaping Evictor
     ) {
@@ -162,6 +168,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         self.hooks = hooks
         self.clock = clock.map(LifetimeClock.init) ?? .continuous
         self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
+        self.fallbackLifetime = max(0, fallbackLifetime?.saturatedNanoseconds ?? 0)
         self.governor = governor
         self.evictor = evictor
         settings = ForkSafeMutex(Settings(name: name))
@@ -288,9 +295,13 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             unlock(shard)
             let now = clock.nanoseconds()
             (shard, slot) = locate(key, hash)
-            if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
+            if slot != 0, let deadline = shard.pointee.wheel?.deadline(of: slot), deadline <= now {
                 shard.pointee.lookups.misses &+= 1
-                removeLocked(shard, slot, cause: .expired)
+                if deadline <= fallbackEnd(at: now) {
+                    removeLocked(shard, slot, cause: .expired)
+                } else {
+                    unlock(shard)
+                }
                 return nil
             }
             if slot != 0, idleLifetime != .max {

@@ -35,6 +35,24 @@ extension CacheEngine {
         return (value, deadline, now)
     }
 
+    /// The value for `key`, also an expired one that is kept as a fallback; nil where none are kept. No use of it.
+    func fallback(forKey key: Key) -> Value? {
+        fallbackLifetime == 0 ? nil : sight(key, copyingBitsTo: nil, countsFallback: true).value
+    }
+
+    /// Removes the entry for `key` if it is there as a fallback alone.
+    @usableFromInline
+    func removeFallback(forKey key: Key) {
+        guard fallbackLifetime > 0 else { return }
+        let now = clock.nanoseconds()
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
+            removeLocked(shard, slot, cause: .expired)
+        } else {
+            unlock(shard)
+        }
+    }
+
     /// The end of the lifetime of the entry for `key`; nil if there is no entry. No use of it.
     func deadline(forKey key: Key) -> EntryDeadline? {
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))

@@ -11,6 +11,19 @@ public enum CacheLoadingError: Error, Sendable, Hashable {
     case recursiveLoad(key: String)
 }
 
+/// A load has taken longer than ``MemoryCacheOptions/loadTimeout``, and was cancelled.
+public struct CacheLoadTimeoutError: Error, Sendable, Hashable {
+    /// The key, in words.
+    public let key: String
+    /// How long the load was allowed to take.
+    public let timeout: Duration
+}
+
+extension CacheLoadTimeoutError: CustomStringConvertible {
+    /// What went wrong, in a sentence.
+    public var description: String { "The load of the key \(key) took longer than \(timeout) and was cancelled." }
+}
+
 extension CacheLoadingError: CustomStringConvertible {
     /// What went wrong, in a sentence.
     public var description: String {

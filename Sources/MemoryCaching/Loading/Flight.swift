@@ -16,10 +16,29 @@ enum FlightOutcome<Value: Sendable>: Sendable {
     case failure(any Error)
     /// A bulk load returned without a value for this key.
     case absent
+    /// The load failed or takes long, and this expired value was kept.
+    case fallback(Value)
     /// There was no need for a load: another one had stored this value already.
     case present(Value)
     /// The waiter was cancelled and left; the load is not its business any more.
     case left
+}
+
+/// What a caller can be told before the load has ended, and what it wants to be.
+struct WaiterTerms: Sendable {
+    /// Whether its error type can express a cancellation.
+    var mayLeave: Bool
+    /// Whether its error type can express a timeout.
+    var mayTimeOut: Bool
+    /// Whether it wants a fallback rather than to wait longer.
+    var takesFallback: Bool
+
+    /// The terms of a caller with this error type.
+    init<E: Error>(_: E.Type, takesFallback: Bool) {
+        mayLeave = CancellationError() is E
+        mayTimeOut = CacheLoadTimeoutError(key: "", timeout: .zero) is E
+        self.takesFallback = takesFallback
+    }
 }
 
 /// One load of one key that any number of callers share: the machine in its lock, and what follows from its answers.
@@ -39,6 +58,9 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private struct State {
         var machine: FlightMachine<Continuation>
+        /// What ends waits before the landing.
+        var fallback: Value?
+        var timeout: (any Error)?
         var outcome: FlightOutcome<Value>?
     }
 
@@ -62,8 +84,14 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var suspendedCount: Int { state.withLock { $0.machine.suspendedCount } }
 
     /// Shares this flight; nil if it is too late for that.
-    func join(mayLeave: Bool) -> Waiter? {
-        state.withLock { $0.machine.join(mayLeave: mayLeave) }
+    func join(_ terms: WaiterTerms) -> Waiter? {
+        state.withLock {
+            $0.machine.join(
+                mayLeave: terms.mayLeave,
+                mayTimeOut: terms.mayTimeOut,
+                takesFallback: terms.takesFallback
+            )
+        }
     }
 
     /// Waits for the landing, or for the cancellation of the waiting task where the waiter may leave.
@@ -80,13 +108,17 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func suspend(_ waiter: Waiter, _ continuation: Continuation) {
-        let (action, outcome) = state.withLock { state in
-            (state.machine.suspend(waiter, continuation), state.outcome)
+        let (action, outcome, fallback, timeout) = state.withLock { state in
+            (state.machine.suspend(waiter, continuation), state.outcome, state.fallback, state.timeout)
         }
         switch action {
         case .wait: break
         case .leave(let continuation): continuation.resume(returning: .left)
         case .land(let continuation): continuation.resume(returning: outcome ?? .absent)
+        case .tell(let continuation, .fallback):
+            continuation.resume(returning: fallback.map { .fallback($0) } ?? .absent)
+        case .tell(let continuation, .timeout):
+            continuation.resume(returning: timeout.map { .failure($0) } ?? .absent)
         }
     }
 
@@ -111,6 +143,31 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Whether newcomers may still share this flight.
     var isAdmitting: Bool { state.withLock { $0.machine.isAdmitting } }
+
+    /// Whether the load has taken longer than callers with a fallback wait.
+    var isOverdue: Bool { state.withLock { $0.machine.isOverdue } }
+
+    /// The load takes longer than callers with a fallback wait: `fallback` is looked up after that is known, and those
+    /// who wait are answered with it where there is one.
+    func becomeOverdue(_ fallback: () -> Value?) {
+        state.withLock { $0.machine.becomeOverdue() }
+        guard let value = fallback() else { return }
+        let woken = state.withLock { state in
+            state.fallback = value
+            return state.machine.takeFallback()
+        }
+        for continuation in woken { continuation.resume(returning: .fallback(value)) }
+    }
+
+    /// The load takes too long: its result stays out of the cache, and those who can be told of `error` are.
+    func timeOut(_ error: any Error) {
+        let woken = state.withLock { state in
+            state.timeout = error
+            ticket.revoke()
+            return state.machine.timeOut()
+        }
+        for continuation in woken { continuation.resume(returning: .failure(error)) }
+    }
 
     /// The load has ended: tells everybody.
     func land(_ outcome: FlightOutcome<Value>) {

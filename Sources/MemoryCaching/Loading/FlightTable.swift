@@ -57,17 +57,17 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func board(
         _ key: Key,
         for target: LoadTicket.Target = .absent,
-        mayLeave: Bool,
+        _ terms: WaiterTerms,
         makeRun: () -> LoadRun
     ) -> Boarding {
         let hash = key.hashValue
         while true {
             let bucket = contents(hash)
             for flight in bucket.flights where flight.key == key {
-                if let waiter = flight.join(mayLeave: mayLeave) { return .joined(flight, waiter) }
+                if let waiter = flight.join(terms) { return .joined(flight, waiter) }
             }
             let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, isBackground: false)
-            guard let waiter = flight.join(mayLeave: mayLeave) else { continue }
+            guard let waiter = flight.join(terms) else { continue }
             if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
         }
     }

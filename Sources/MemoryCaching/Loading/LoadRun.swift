@@ -15,6 +15,7 @@ final class LoadRun: Sendable {
     /// Whether somebody inside the load asked for what it loads, in a place that could not throw.
     let foundRecursion = Atomic<Bool>(false)
 
+    private let ended = Atomic<Bool>(false)
     private let state: ForkSafeMutex<State>
 
     private struct State {
@@ -45,6 +46,18 @@ final class LoadRun: Sendable {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.flights -= 1
             guard state.flights == 0 else { return nil }
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// The load has returned, or has taken too long; false if it has ended already.
+    func end() -> Bool { !ended.exchange(true, ordering: .acquiringAndReleasing) }
+
+    /// The load takes too long.
+    func cancel() {
+        let task = state.withLock { state in
             state.isCancelled = true
             return state.task
         }

@@ -37,15 +37,21 @@ extension Loader {
         let cancellation = CancellationError() as? E
         if let cancellation, Task.isCancelled { throw cancellation }
         let run = LoadRun(priority: Task.currentPriority)
+        let terms = WaiterTerms(E.self, takesFallback: true)
         var shared: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
         var led: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
         var failure: E?
         for key in keys {
-            if let known = rememberedFailure(of: key, as: E.self) {
+            switch knownEnd(of: key, as: E.self) {
+            case .success(let value):
+                found[key] = value
+                continue
+            case .failure(let known):
                 failure = failure ?? known
                 continue
+            case nil: break
             }
-            switch flights.board(key, mayLeave: cancellation != nil, makeRun: { run }) {
+            switch flights.board(key, terms, makeRun: { run }) {
             case .joined(let flight, let waiter):
                 didShare(flight)
                 shared.append((flight, waiter))
@@ -70,11 +76,18 @@ extension Loader {
             }
             switch await outcome(of: flight, for: waiter) {
             case .value(let value), .present(let value): found[flight.key] = value
+            case .fallback(let value): found[flight.key] = didFallBack(to: value)
             case .recursive(let value):
                 failure = failure ?? CacheLoadingError.recursiveLoad(key: "\(flight.key)") as? E
                 found[flight.key] = value
             case .failure(let error):
-                if isOwn { failure = failure ?? error as? E } else { again.append(flight.key) }
+                if let value = store.fallback(forKey: flight.key) {
+                    found[flight.key] = didFallBack(to: value)
+                } else if isOwn {
+                    failure = failure ?? error as? E
+                } else {
+                    again.append(flight.key)
+                }
             case .absent:
                 if !isOwn { again.append(flight.key) }
             case .left: failure = failure ?? cancellation
@@ -95,11 +108,14 @@ extension Loader {
         reason: CacheLoad<Key>.Reason,
         _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
     ) {
+        let watch = watch(led, of: run, reason)
         run.start { [self] in
+            defer { watch?.cancel() }
             let keys = led.map(\.key)
             let began = beginLoad()
             do throws(E) {
                 let values = try await load(keys)
+                guard run.end() else { return led.forEach { landLate($0, values[$0.key]) } }
                 let result = led[0].result(valueCount: values.count)
                 let duration = endLoad(keys, reason, since: began, result) / keys.count
                 for flight in led {
@@ -108,6 +124,7 @@ extension Loader {
                     flights.land(flight, outcome ?? .absent)
                 }
             } catch {
+                guard run.end() else { return led.forEach { flights.land($0, .failure(error)) } }
                 endLoad(keys, reason, since: began, .failed(error))
                 for flight in led {
                     didFail(flight, error)

@@ -14,20 +14,30 @@ extension Loader {
         reason: CacheLoad<Key>.Reason,
         _ load: @escaping @Sendable () async throws(E) -> Value
     ) {
+        let watch = watch([flight], of: flight.run, reason)
         flight.run.start { [self] in
+            defer { watch?.cancel() }
             let began = beginLoad()
             let outcome: FlightOutcome<Value>
             do throws(E) {
                 let value = try await load()
+                guard flight.run.end() else { return landLate(flight, value) }
                 let duration = endLoad([flight.key], reason, since: began, flight.result(valueCount: 1))
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
+                guard flight.run.end() else { return flights.land(flight, .failure(error)) }
                 endLoad([flight.key], reason, since: began, .failed(error))
                 didFail(flight, error)
                 outcome = .failure(error)
             }
             flights.land(flight, outcome)
         }
+    }
+
+    /// Hands what was loaded too late to those who could not be told so; the cache does not get it.
+    func landLate(_ flight: Flight<Key, Value>, _ value: Value?) {
+        let isRecursive = flight.run.foundRecursion.load(ordering: .acquiring)
+        flights.land(flight, value.map { isRecursive ? .recursive($0) : .value($0) } ?? .absent)
     }
 
     /// Stores what was loaded unless the key has changed meanwhile; answers what to tell the waiters.
@@ -137,7 +147,7 @@ extension Loader {
         return store.insert(
             value,
             forKey: key,
-            cost: costOfValue?(key, value) ?? 0,
+            cost: cost(of: value, forKey: key, limit: store.totalCostLimit),
             recomputeCost: recomputeCost,
             expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
             if: .ticket(ticket)

@@ -15,15 +15,16 @@ extension Loader {
         _ load: @escaping @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
         let cancellation = CancellationError() as? E
+        let terms = WaiterTerms(E.self, takesFallback: !isForced)
         while true {
-            if !isForced, let failure = rememberedFailure(of: key, as: E.self) { throw failure }
+            if !isForced, let end = knownEnd(of: key, as: E.self) { return try end.get() }
             if let cancellation, Task.isCancelled { throw cancellation }
             let flight: Flight<Key, Value>
             let waiter: Flight<Key, Value>.Waiter
             switch flights.board(
                 key,
                 for: isForced ? .any : .absent,
-                mayLeave: cancellation != nil,
+                terms,
                 makeRun: { LoadRun(priority: Task.currentPriority) }
             ) {
             case .joined(let shared, let seat):
@@ -43,10 +44,12 @@ extension Loader {
             }
             switch outcome {
             case .value(let value): return value
+            case .fallback(let value): return didFallBack(to: value)
             case .recursive(let value):
                 if let error = CacheLoadingError.recursiveLoad(key: "\(key)") as? E { throw error }
                 return value
             case .failure(let error):
+                if !isForced, let value = store.fallback(forKey: key) { return didFallBack(to: value) }
                 if let error = error as? E { throw error }
             case .left:
                 if let cancellation { throw cancellation }

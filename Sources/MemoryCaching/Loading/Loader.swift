@@ -11,8 +11,10 @@ public import Synchronization
 @usableFromInline
 final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let store: any LoadStore<Key, Value>
-    /// What a value costs in bytes where the caller does not say.
-    @usableFromInline let costOfValue: (@Sendable (Key, Value) -> Int)?
+    /// What a value costs in bytes where the caller does not say: by the owner's closure, or else as it is measured.
+    @usableFromInline let costOfValue: @Sendable (Key, Value) -> Int
+    /// Whether the owner has given a closure. Where not, values are measured only under a cost limit.
+    @usableFromInline let hasCostClosure: Bool
     /// The lifetime of entries set without one of their own.
     @usableFromInline let lifetimes: LifetimePolicy<Key, Value>
     @usableFromInline let flights = FlightTable<Key, Value>()
@@ -31,6 +33,9 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Told of every load.
     let loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
 
+    /// How long loads may take; nil where they may take any time.
+    let timeouts: LoadTimeouts?
+
     /// Failures remembered at most. Each is an entry of tens of bytes and an error; a thousand keys that fail at once
     /// are an outage of what they are loaded from, where forgetting the oldest costs one more attempt.
     static var failureLimit: Int { 1024 }
@@ -43,15 +48,24 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ) {
         self.store = store
         self.clock = clock
-        costOfValue = cost
+        costOfValue = cost ?? CostMeasure.ofType()
+        hasCostClosure = cost != nil
         lifetimes = LifetimePolicy(options: options)
         failureLifetime = options.failureLifetime
         recomputeCost = options.recomputeCost
         loadHandler = options.loadHandler
+        timeouts = LoadTimeouts(options)
         failures = options.failureLifetime.map { _ in
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }
         staleWindow = max(0, options.staleWindow?.saturatedNanoseconds ?? 0)
+    }
+
+    /// What `value` costs where the caller does not say, in a store with this limit (0 or less: none). May run the
+    /// owner's code.
+    @inlinable
+    func cost(of value: Value, forKey key: Key, limit: Int) -> Int {
+        hasCostClosure || limit > 0 ? costOfValue(key, value) : 0
     }
 
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
@@ -81,10 +95,22 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         failures?.removeAll(where: isInvalid)
     }
 
-    /// The error that loading `key` is known to end with for now, if `E` can express it.
-    func rememberedFailure<E: Error>(of key: Key, as: E.Type) -> E? {
-        guard let failures else { return nil }
-        return failures.value(forKey: key) as? E
+    /// How a load of `key` is known to end for now: with a fallback, or with an error that `E` can express.
+    func knownEnd<E: Error>(of key: Key, as: E.Type) -> Result<Value, E>? {
+        if let failures, let failure = failures.value(forKey: key) {
+            if let value = store.fallback(forKey: key) { return .success(didFallBack(to: value)) }
+            if let failure = failure as? E { return .failure(failure) }
+        }
+        if timeouts?.soft != nil, flights.flight(of: key)?.isOverdue == true, let value = store.fallback(forKey: key) {
+            return .success(didFallBack(to: value))
+        }
+        return nil
+    }
+
+    /// A caller is answered with a fallback: counts it.
+    func didFallBack(to value: Value) -> Value {
+        counters.fallbacks.add(1, ordering: .relaxed)
+        return value
     }
 
     /// The load of a flight has failed that was no refresh: remembers the error where the options say so. What says
@@ -105,12 +131,14 @@ final class LoadCounters: Sendable {
     let started = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let coalesced = Atomic<Int>(0)
+    let fallbacks = Atomic<Int>(0)
     let nanoseconds = Atomic<Int64>(0)
 
     /// Adds what has been counted.
     func add(to statistics: inout CacheStatistics) {
         statistics.loads += started.load(ordering: .relaxed)
         statistics.loadFailures += failed.load(ordering: .relaxed)
+        statistics.fallbacks += fallbacks.load(ordering: .relaxed)
         statistics.coalescedLoads += coalesced.load(ordering: .relaxed)
         statistics.totalLoadTime += .nanoseconds(nanoseconds.load(ordering: .relaxed))
     }

@@ -46,6 +46,7 @@ public final class CacheMetrics: Sendable {
             ("cache_loads_total", { $0.loads }),
             ("cache_load_failures_total", { $0.loadFailures }),
             ("cache_coalesced_loads_total", { $0.coalescedLoads }),
+            ("cache_fallbacks_total", { $0.fallbacks }),
             ("cache_pressure_asked_bytes_total", { $0.bytesAskedUnderPressure }),
             ("cache_pressure_returned_bytes_total", { $0.bytesReturnedUnderPressure }),
             ("cache_purged_total", { $0.purged }),

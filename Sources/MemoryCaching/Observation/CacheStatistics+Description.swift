@@ -38,11 +38,12 @@ extension CacheStatistics: CustomStringConvertible {
             let details = causes.map { "\(removals($0).grouped) \($0.words)" }.joined(separator: ", ")
             lines.append(("evictions", "\(evictions.grouped) (\(details))"))
         }
-        if loads + coalescedLoads > 0 {
+        if loads + coalescedLoads + fallbacks > 0 {
             var text = loads.grouped
             if loads > 0 { text += " taking \((totalLoadTime / loads).brief) on average" }
             if loadFailures > 0 { text += ", \(loadFailures.grouped) failed" }
             if coalescedLoads > 0 { text += ", \(coalescedLoads.grouped) callers shared one" }
+            if fallbacks > 0 { text += ", \(fallbacks.grouped) fallbacks" }
             lines.append(("loads", text))
         }
         if bytesAskedUnderPressure > 0 {

@@ -86,22 +86,47 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         return store.remove(word: word, matching: WordMatching(), if: condition)
     }
 
-    func sight(_ key: Key) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
+    /// Removes the entry for `key` if it is there as a fallback alone.
+    func removeFallback(_ key: Key) {
+        guard store.fallbackLifetime > 0 else { return }
+        if let word = Self.integerWord(of: key) {
+            store.removeFallback(word: word, matching: WordMatching())
+        } else {
+            store.removeFallback(word: Self.hashWord(of: key), matching: matching(key))
+        }
+        store.tellRemovals()
+    }
+
+    func sight(
+        _ key: Key,
+        countsFallback: Bool = false
+    ) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
         let (bytes, location) =
             if let word = Self.integerWord(of: key) {
-                store.sight(word: word, matching: WordMatching())
+                store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
             } else {
-                store.sight(word: Self.hashWord(of: key), matching: matching(key))
+                store.sight(
+                    word: Self.hashWord(of: key),
+                    matching: matching(key),
+                    countsFallback: countsFallback
+                )
             }
         return (bytes, .unchanged(location))
     }
 }
 
 extension KeyedStore: LoadStore {
+    /// None: the store counts bytes itself.
+    var totalCostLimit: Int { 0 }
+
     @usableFromInline
     func value(forKey key: Key) -> [UInt8]? {
         guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
         return store.bytes(integer: word)
+    }
+
+    func fallback(forKey key: Key) -> [UInt8]? {
+        store.fallbackLifetime == 0 ? nil : sight(key, countsFallback: true).bytes
     }
 
     func contains(_ key: Key) -> Bool {

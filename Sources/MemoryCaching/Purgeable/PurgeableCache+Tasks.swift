@@ -45,7 +45,11 @@ extension PurgeableCache {
             try change(&changed)
             if loading.isListening { loading.willChange(key) }
             guard let bytes = changed else {
-                if found == nil || keyed.remove(key, if: condition) { return nil }
+                if found == nil {
+                    keyed.removeFallback(key)
+                    return nil
+                }
+                if keyed.remove(key, if: condition) { return nil }
                 continue
             }
             let lifetime = loading.lifetimes.lifetime(of: bytes, forKey: key, given: nil)
@@ -68,7 +72,7 @@ extension PurgeableCache {
     /// Removes the bytes of the keys that `isInvalid` names, and tells of each before the next goes.
     func removeEach(where isInvalid: (Key) -> Bool) {
         for shard in 0..<PurgeableStore.shardCount {
-            for listed in store.listed(shard: shard) {
+            for listed in store.listed(shard: shard, countsFallbacks: true) {
                 let key = KeyedStore<Key>.key(word: listed.word, listed.key)
                 if isInvalid(key) { _ = keyed.remove(key) }
             }
@@ -88,6 +92,19 @@ extension PurgeableCache {
     /// - Complexity: O(*n* log *n*).
     public func coldestKeys(_ limit: Int = .max) -> [Key] {
         store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
+    }
+
+    /// Up to `limit` keys with copies of their bytes, those that would be kept longest first. A snapshot, and no use of
+    /// the entries; what the kernel has taken is left out.
+    ///
+    /// - Complexity: O(*n* log *n*), and O(*n*) in the bytes that are copied.
+    public func entries(limit: Int = .max) -> [(key: Key, bytes: [UInt8])] {
+        var entries: [(key: Key, bytes: [UInt8])] = []
+        for listed in store.listed().reversed() where entries.count < limit {
+            let key = KeyedStore<Key>.key(word: listed.word, listed.key)
+            if let bytes = keyed.sight(key).bytes { entries.append((key, bytes)) }
+        }
+        return entries
     }
 
     /// Removes all expired entries. Lookups do not find them in any case; this frees their memory.

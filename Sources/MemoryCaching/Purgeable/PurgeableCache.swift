@@ -64,6 +64,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
             clock: clock,
             idleLifetime: options.expiresAfterAccess?.saturatedNanoseconds ?? .max,
+            fallbackLifetime: max(0, options.keepsExpiredFor?.saturatedNanoseconds ?? 0),
             observer: observer
         )
         loading = Loader(into: KeyedStore(store), options: options, clock: clock, cost: nil)

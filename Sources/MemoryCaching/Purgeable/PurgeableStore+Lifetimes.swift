@@ -32,6 +32,11 @@ extension PurgeableStore {
     @inline(__always)
     var now: Int64 { usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min }
 
+    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
+    /// as fallbacks.
+    @inline(__always)
+    func fallbackEnd(at now: Int64) -> Int64 { now == .min ? now : now &- fallbackLifetime }
+
     @inline(__always)
     func terms(expiresAfter lifetime: Duration?, if condition: Condition?) -> Terms {
         guard lifetime != nil || idleLifetime != .max else {
@@ -52,11 +57,25 @@ extension PurgeableStore {
         }
     }
 
-    /// Takes out an entry whose lifetime is over, as a lookup has found; the caller is inside the gate.
+    /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
+    /// inside the gate.
     func dropExpired<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) {
+        drop(hash, word, &matching, dueBy: fallbackEnd(at: now))
+    }
+
+    /// Takes out an entry that is there as a fallback alone.
+    func removeFallback<M: KeyMatching>(word: UInt64, matching: consuming M) {
+        let hash = hash(word)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        drop(hash, word, &matching, dueBy: clock.nanoseconds())
+        log.gate.leave(pass)
+    }
+
+    /// Takes out an entry whose deadline is not after `end`.
+    private func drop<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, dueBy end: Int64) {
         var departures = Departures()
         withEntry(hash, word, &matching) { state, shard, slot, _ in
-            guard let slot, state.deadline(of: slot).next <= now else { return }
+            guard let slot, state.deadline(of: slot).next <= end else { return }
             take(slot, hash, &state, shard, &departures)
         }
         settle(&departures, .expired)
@@ -66,13 +85,13 @@ extension PurgeableStore {
     func removeSomeExpired(_ hash: IndexHash, now: Int64) {
         // A handler that sets values which expire at once would else call itself without end.
         if UserCode.isRunning { return }
-        _ = removeSomeExpired(hash.shard(mask: shardMask.load(ordering: .acquiring)), now: now)
+        _ = removeSomeExpired(hash.shard(mask: shardMask.load(ordering: .acquiring)), now: fallbackEnd(at: now))
     }
 
-    /// Removes entries whose lifetime is over.
+    /// Removes entries whose lifetime is over, and that are kept no longer.
     func removeExpired() {
-        let now = now
-        guard now != .min else { return }
+        guard usesLifetimes.load(ordering: .relaxed) else { return }
+        let now = fallbackEnd(at: clock.nanoseconds())
         // Handlers are told after each piece, because what they are told of is in ordinary memory. A handler that asks
         // for the count sweeps, too, and is told after the last piece: else it would call itself as many levels deep as
         // there are pieces.
@@ -126,13 +145,16 @@ extension PurgeableStore {
 
     /// What an update begins with: the bytes, no use of them, and where they lie. Those that the kernel has taken count
     /// as none.
+    ///
+    /// - Parameter countsFallback: whether an expired entry counts that is kept.
     func sight<M: KeyMatching>(
         word: UInt64,
-        matching: consuming M
+        matching: consuming M,
+        countsFallback: Bool
     ) -> (bytes: [UInt8]?, location: LogLocation?) {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = now
+        let now = countsFallback ? fallbackEnd(at: self.now) : self.now
         var bytes: [UInt8]?
         var place: LogLocation?
         while true {

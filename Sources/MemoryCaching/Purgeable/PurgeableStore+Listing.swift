@@ -26,8 +26,10 @@ extension PurgeableStore {
     }
 
     /// As ``listed()``, of one shard, in the order of its slots.
-    func listed(shard: Int) -> [Listed] {
-        let now = now
+    ///
+    /// - Parameter countsFallbacks: whether expired entries count that are kept.
+    func listed(shard: Int, countsFallbacks: Bool = false) -> [Listed] {
+        let now = countsFallbacks ? fallbackEnd(at: self.now) : self.now
         return locked(shard: shard) { state in
             var all: [Listed] = []
             let count = state.index.slotCount

@@ -46,6 +46,8 @@ final class PurgeableStore: @unchecked Sendable {
     let clock: LifetimeClock
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
     let idleLifetime: Int64
+    /// How long an expired entry is kept as a fallback, in nanoseconds; 0 where none is.
+    let fallbackLifetime: Int64
     /// Whether any entry ever had a lifetime: otherwise no clock is read.
     let usesLifetimes = Atomic<Bool>(false)
     /// Told of what leaves, by ``tellRemovals()``.
@@ -94,10 +96,12 @@ final class PurgeableStore: @unchecked Sendable {
         ordinaryBudget: Int? = nil,
         clock: LifetimeClock = .continuous,
         idleLifetime: Int64 = .max,
+        fallbackLifetime: Int64 = 0,
         observer: Observer? = nil
     ) {
         self.clock = clock
         self.idleLifetime = idleLifetime
+        self.fallbackLifetime = fallbackLifetime
         self.observer = observer
         hasObserver = observer != nil
         givenOrdinaryBudget = ordinaryBudget

@@ -67,7 +67,8 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
                 let (action, outcome) = state.withLock { ($0.machine.suspend(waiter, continuation), $0.outcome) }
                 switch action {
                 case .wait: break
-                case .leave(let continuation): continuation.resume(returning: .left)
+                // A tier has timeouts of its own, and tells of them by the landing.
+                case .leave(let continuation), .tell(let continuation, _): continuation.resume(returning: .left)
                 case .land(let continuation): continuation.resume(returning: outcome ?? .left)
                 }
             }

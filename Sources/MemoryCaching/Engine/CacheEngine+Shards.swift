@@ -152,7 +152,14 @@ extension CacheEngine {
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
         shard.initialize(
-            to: Shard(storage: makeStorage(), room: room, ledger: ledger, published: nil, homeHint: homeHint)
+            to: Shard(
+                storage: makeStorage(),
+                room: room,
+                ledger: ledger,
+                published: nil,
+                homeHint: homeHint,
+                siblings: 1
+            )
         )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
         if ordering == .reuse { shard.pointee.weights.meanDensity = 0 }
@@ -254,7 +261,8 @@ extension CacheEngine {
                     room: old.pointee.room,
                     ledger: old.pointee.ledger,
                     published: published + index * 2,
-                    homeHint: homeHint
+                    homeHint: homeHint,
+                    siblings: count
                 )
             )
             shard.pointee.base = old.pointee.base

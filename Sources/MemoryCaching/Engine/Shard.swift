@@ -51,6 +51,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     @usableFromInline let homeHint: HomeHint
+    /// By how much one tick raises L. All shards together raise it by about 2 while each entry is moved once, however
+    /// many they are, so that a difference of heights says how much was used meanwhile, also across the split. With less
+    /// than 1 the victims, which stand 1 above the L of their last move, would raise it by leaps.
+    @usableFromInline let tickLength: Double
 
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
@@ -62,13 +66,15 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         room: UnsafeMutablePointer<Room>,
         ledger: UnsafeMutablePointer<PolicyLedger>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
-        homeHint: HomeHint
+        homeHint: HomeHint,
+        siblings: Int
     ) {
         self.storage = storage
         self.room = room
         self.ledger = ledger
         self.published = published
         self.homeHint = homeHint
+        tickLength = 0x1p-4 / Double(siblings)
         inflation = ledger.pointee.inflation
         base = inflation
     }
@@ -117,8 +123,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func tick() {
-        inflation = ledger.pointee.advanceInflation(beyond: inflation, by: 0x1p-10)
-        if inflation - base > 4096 { rebase(by: Float(inflation - base)) }
+        inflation = ledger.pointee.advanceInflation(beyond: inflation, by: tickLength)
+        // Up to 512, a `Float` tells the ticks of 128 shards apart.
+        if inflation - base > 512 { rebase(by: Float(inflation - base)) }
     }
 
     /// Moves an entry in order of use to the end of its queue.

@@ -140,7 +140,7 @@ extension CacheEngine {
             !room.pointee.hasPlace(within: countLimit) || !room.pointee.has(cost: cost, within: totalCostLimit)
         guard isFull else { return }
         let insertions = insertionsSincePruning.wrappingAdd(1, ordering: .relaxed).newValue
-        guard entryCount <= Self.mostSwept || insertions % (Self.mostSwept / 4) == 0 else { return }
+        guard entryCount <= Self.mostSwept || insertions % UInt32(Self.mostSwept / 4) == 0 else { return }
         var place = SweepPlace(word: pruningPlace.load(ordering: .relaxed))
         let entries = nextDiscardable(&place)
         pruningPlace.store(place.word, ordering: .relaxed)

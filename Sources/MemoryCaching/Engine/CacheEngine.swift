@@ -89,7 +89,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let usesLifetimes = Atomic<Bool>(false)
     /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
     @usableFromInline let hasDiscardable = Atomic<Bool>(false)
-    let insertionsSincePruning = Atomic<Int>(0)
+    let insertionsSincePruning = Atomic<UInt32>(0)
     /// Where the search for dead ones goes on.
     let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)

@@ -25,16 +25,19 @@ public protocol CacheCostProviding: SendableMetatype {
     var cacheCost: Int { get }
 }
 
+/// A string costs the bytes of its text.
 extension String: CacheCostProviding {
     /// The bytes of its UTF-8, at least 1.
     public var cacheCost: Int { Swift.max(1, utf8.count) }
 }
 
+/// A substring costs the bytes of its own text, though it keeps the whole string in memory.
 extension Substring: CacheCostProviding {
     /// The bytes of its UTF-8, at least 1.
     public var cacheCost: Int { Swift.max(1, utf8.count) }
 }
 
+/// Purgeable bytes cost what they hold, whether the kernel has taken them or not.
 extension PurgeableBytes: CacheCostProviding {
     /// Its bytes, at least 1.
     public var cacheCost: Int { max(1, byteCount) }

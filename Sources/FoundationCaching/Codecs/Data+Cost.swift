@@ -7,6 +7,7 @@
 public import Foundation
 public import MemoryCaching
 
+/// Data costs its bytes.
 extension Data: CacheCostProviding {
     /// Its bytes, at least 1.
     public var cacheCost: Int { Swift.max(1, count) }

@@ -8,6 +8,7 @@ public protocol NSDiscardableContent: AnyObject {}
 open class NSPurgeableData: NSObject {}
 public struct Data: Sequence, Sendable {
     public init(_ bytes: some Sequence<UInt8>) {}
+    public var count: Int { 0 }
     public func makeIterator() -> IndexingIterator<[UInt8]> { [].makeIterator() }
 }
 public final class JSONEncoder {
@@ -17,4 +18,16 @@ public final class JSONEncoder {
 public final class JSONDecoder {
     public init() {}
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value { fatalError() }
+}
+public final class PropertyListEncoder {
+    public init() {}
+    public var outputFormat = PropertyListSerialization.PropertyListFormat.xml
+    public func encode(_ value: some Encodable) throws -> Data { fatalError() }
+}
+public final class PropertyListDecoder {
+    public init() {}
+    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value { fatalError() }
+}
+public final class PropertyListSerialization {
+    public enum PropertyListFormat { case xml, binary }
 }

@@ -132,8 +132,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// The value for `key`, or nil if there is none, its lifetime is over or its content was discarded. Counts as a use,
-    /// which makes the entry worth more.
+    /// The value for `key`, or nil if there is none, its lifetime is over or its content was discarded. Counts as a
+    /// use, which makes the entry worth more.
     ///
     /// - Complexity: O(1) on average; allocates nothing.
     @inlinable

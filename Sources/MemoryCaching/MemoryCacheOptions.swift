@@ -80,9 +80,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// caches of the process. The default is `true`.
     public var evictsUnderMemoryPressure: Bool
 
-    /// The monitor that says when memory is short, where ``evictsUnderMemoryPressure`` is set. The default listens to the system;
-    /// a monitor of a `ManualPressureSignal` takes its place in tests. Whichever it is, the cache also looks at the
-    /// memory that the process may use before it grows.
+    /// The monitor that says when memory is short, where ``evictsUnderMemoryPressure`` is set. The default listens to
+    /// the system; a monitor of a `ManualPressureSignal` takes its place in tests. Whichever it is, the cache also
+    /// looks at the memory that the process may use before it grows.
     public var pressureMonitor: MemoryPressureMonitor
 
     /// Options, each with its default.

@@ -82,7 +82,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     // MARK: Lookups
 
-    /// The value for `key` if it is near and known to be current; nil otherwise. Asks neither the server nor the origin.
+    /// The value for `key` if it is near and known to be current; nil otherwise. Asks neither the server nor the
+    /// origin.
     ///
     /// - Complexity: O(1) on average; allocates nothing.
     @inlinable

@@ -14,7 +14,8 @@ import _CacheTestSupport
 struct PurgeableCacheTellingTests {
     private let clock = ManualClock()
 
-    /// What handlers keep: for which keys they were called, how deep inside one another, and the largest of some numbers.
+    /// What handlers keep: for which keys they were called, how deep inside one another, and the largest of some
+    /// numbers.
     private final class Telling: Sendable {
         private struct State {
             var keys: [Int] = []

@@ -14,8 +14,8 @@ public struct TraceColumns: Sendable, Equatable {
     public var size: String?
     /// What the value costs to make; `nil` takes `cost`, or no costs.
     public var cost: String?
-    /// When the request came, as a number or as ISO 8601; requests are sorted by it, and one without a time stays behind
-    /// the one before it. `nil` keeps the file's order.
+    /// When the request came, as a number or as ISO 8601; requests are sorted by it, and one without a time stays
+    /// behind the one before it. `nil` keeps the file's order.
     public var time: String?
 
     /// Columns with the given names.

@@ -52,8 +52,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     @usableFromInline let homeHint: HomeHint
     /// By how much one tick raises L. All shards together raise it by about 2 while each entry is moved once, however
-    /// many they are, so that a difference of heights says how much was used meanwhile, also across the split. With less
-    /// than 1 the victims, which stand 1 above the L of their last move, would raise it by leaps.
+    /// many they are, so that a difference of heights says how much was used meanwhile, also across the split. With
+    /// less than 1 the victims, which stand 1 above the L of their last move, would raise it by leaps.
     @usableFromInline let tickLength: Double
 
     /// Made with the first entry that has a lifetime.

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 /// The chart's looks: light, and dark where the reader's system is. Blue, violet and green are ours; the controls are
-/// dotted in orange and red. Letters are large enough for a README, which shows the chart at some 830 of its 960 pixels.
+/// dotted in orange and red. Letters are large enough for a README, which shows the chart at some 830 of its 960
+/// pixels.
 enum ChartStyle {
     static let sheet = """
 

@@ -88,8 +88,7 @@ extension CacheEngine {
     }
 
     /// Takes one entry out of `shard`, which is locked, whose lifetime is over at `now`, and which is no fallback; nil
-    /// where there is none.
-    /// Returns its cost; its room is the caller's.
+    /// where there is none. Returns its cost; its room is the caller's.
     @inlinable
     func evictDue(
         from shard: ShardPointer,

@@ -189,8 +189,8 @@ extension CacheEngine {
     /// of one newcomer three are looked at, since those tell most of what is cheaper elsewhere.
     ///
     /// In order of use they are looked at when the least entry here has come later than it may, see
-    /// ``Shard/latestVictim``: a shard that got fewer of the first entries than others did, a quarter fewer where 64
-    /// shards have 125 each, would go on to evict entries that were used later than a quarter of all.
+    /// ``Shard/latestVictim``: a shard that got fewer of the first entries than others would go on to evict later ones
+    /// than they. Of 8,000 entries in 128 shards it took one that 2,143 others were older than.
     @inlinable
     func cheaperShard(than shard: ShardPointer, for cause: RemovalCause, after victims: Int) -> ShardPointer {
         guard let published = shard.pointee.published else { return shard }
@@ -221,7 +221,7 @@ extension CacheEngine {
                 if height < least { (least, best) = (height, index) }
             }
             if isByUse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
-            if best == own || isByUse && ownLeast <= shard.pointee.latestVictim { return shard }
+            if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
             guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
             if other.pointee.leastHeight(for: cause) < ownLeast { return other }

@@ -5,17 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 internal import CMemoryShims
+internal import MemoryPressure
 public import Synchronization
-
-#if CACHE_INTERNAL_CHECKS
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
-#endif
 
 extension CacheEngine {
     /// Past this many entries one shard becomes several. Below it, exact order and a small footprint are worth more
@@ -158,7 +149,7 @@ extension CacheEngine {
                 ledger: ledger,
                 published: nil,
                 homeHint: homeHint,
-                siblings: 1
+                shardCount: 1
             )
         )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
@@ -262,7 +253,7 @@ extension CacheEngine {
                     ledger: old.pointee.ledger,
                     published: published + index * 2,
                     homeHint: homeHint,
-                    siblings: count
+                    shardCount: count
                 )
             )
             shard.pointee.base = old.pointee.base
@@ -322,7 +313,7 @@ extension CacheEngine {
     static var shardCountLogarithm: Int {
         var processors = Int(cms_processor_count())
         #if CACHE_INTERNAL_CHECKS
-        if let value = getenv("CACHE_PROCESSORS") { processors = Int(atoi(value)) }
+        if let value = SystemFiles.system.environment("CACHE_PROCESSORS").flatMap({ Int($0) }) { processors = value }
         #endif
         let wanted = 4 * max(1, processors)
         return min(max(4, Int.bitWidth - (wanted - 1).leadingZeroBitCount), 7)

@@ -67,14 +67,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         ledger: UnsafeMutablePointer<PolicyLedger>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
         homeHint: HomeHint,
-        siblings: Int
+        shardCount: Int
     ) {
         self.storage = storage
         self.room = room
         self.ledger = ledger
         self.published = published
         self.homeHint = homeHint
-        tickLength = 0x1p-4 / Double(siblings)
+        tickLength = 0x1p-4 / Double(shardCount)
         inflation = ledger.pointee.inflation
         base = inflation
     }
@@ -149,18 +149,18 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(__always)
     mutating func noteMove(of slot: UInt32) {
         movesInEpoch &+= 1
-        if movesInEpoch &* 32 >= storage.count {
+        let beginsEpoch = movesInEpoch &* 32 >= storage.count
+        if beginsEpoch {
             movesInEpoch = 0
             epoch = (epoch &+ 1) & EntryInfo.mostEpoch
-            if !isFew { tick() }
         }
-        if isFew, published != nil { tick() }
+        if isFew ? published != nil : beginsEpoch { tick() }
         storage.view[slot].pointee.info.epoch = epoch
     }
 
     /// Entries in order of use may go up to a 32nd of the time that the oldest of all, at height `least`, has waited;
-    /// where there are few, none but the oldest. With epochs, and with uses that move nothing, all victims stay among
-    /// the oldest tenth.
+    /// where there are few, none but the oldest. To that epochs add, and uses that move nothing: at worst 399 of 8,000
+    /// entries were seen to be older than a victim, with 16 to 128 shards. A tenth is promised.
     @inlinable
     mutating func allowVictims(from least: Double) {
         // An entry in order of use was enqueued 1 below its height.

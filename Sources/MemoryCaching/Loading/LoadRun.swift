@@ -43,19 +43,17 @@ final class LoadRun: Sendable {
 
     /// Nobody wants the result of one of the flights any more.
     func abandonOne() {
-        let task = state.withLock { state -> Task<Void, Never>? in
+        let isLast = state.withLock { state in
             state.flights -= 1
-            guard state.flights == 0 else { return nil }
-            state.isCancelled = true
-            return state.task
+            return state.flights == 0
         }
-        task?.cancel()
+        if isLast { cancel() }
     }
 
     /// The load has returned, or has taken too long; false if it has ended already.
     func end() -> Bool { !ended.exchange(true, ordering: .acquiringAndReleasing) }
 
-    /// The load takes too long.
+    /// Cancels the task, or has it cancelled as soon as there is one.
     func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true

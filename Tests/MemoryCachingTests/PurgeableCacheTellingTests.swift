@@ -83,13 +83,7 @@ struct PurgeableCacheTellingTests {
         #expect(cache.count == 0)
         let shards = told.keys.map { store.hash(UInt64($0)).shard(mask: PurgeableStore.shardCount - 1) }
         #expect(shards.count == 20_000)
-        var (run, longest) = (1, 1)
-        for (one, next) in zip(shards, shards.dropFirst()) {
-            run = one == next ? run + 1 : 1
-            longest = max(longest, run)
-        }
-        let leastOfAShard = Dictionary(grouping: shards) { $0 }.values.map(\.count).min()!
-        #expect(longest < leastOfAShard / 2)
+        #expect(takeTurns(shards))
     }
 
     /// What lets go of all values, or of all but one.

@@ -12,15 +12,16 @@ struct DemoOptions: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-demo",
         abstract:
-            "Fetches thumbnails over HTTP through five kinds of cache while memory is short, and says which process survived.",
+            "Fetches thumbnails over HTTP through five kinds of cache while memory is short, and says which survived.",
         discussion: """
             An origin server on 127.0.0.1 paints thumbnails. Five child processes fetch the same stream of them: two \
             controls that keep everything in a dictionary and in Foundation's NSCache, and three of this package: \
-            MemoryCache, PurgeableCache, and NSCache with NSPurgeableData. Each runs in a memory cgroup of its own where one may be made (root, or a delegated cgroup), and midway a \
-            neighbour in the same cgroup takes memory for some seconds.
+            MemoryCache, PurgeableCache, and NSCache with NSPurgeableData. Each runs in a memory cgroup of its own \
+            where one may be made (root, or a delegated cgroup), and midway a neighbour in the same cgroup takes \
+            memory for some seconds.
 
-            Exit codes: 0 our runs survived with no wrong byte (or ended before memory was short, which is said); 1 they did not; 64 a flag that cannot be obeyed; \
-            66 a trace that cannot be read.
+            Exit codes: 0 our runs survived with no wrong byte (or ended before memory was short, which is said); \
+            1 they did not; 64 a flag that cannot be obeyed; 66 a trace that cannot be read.
             """
     )
 

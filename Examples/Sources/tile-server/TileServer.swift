@@ -29,6 +29,8 @@ struct TileServer: AsyncParsableCommand {
     @Flag(help: "Draw every tile anew.")
     var withoutCache = false
 
+    private static let longestUpload = 32 << 20
+
     func run() async throws {
         let isCaching = !withoutCache
 
@@ -58,6 +60,15 @@ struct TileServer: AsyncParsableCommand {
                 CachedResponse(contentType: "image/bmp", body: Data(tile.render()))
             }
             return isCaching ? try await caches.responses.response(to: request, make: draw) : Response(draw())
+        }
+        // A request says how long its body is before the body comes: caches make room for it first.
+        router.post("/upload") { request, _ in
+            let length = request.headers[.contentLength].flatMap { Int($0) } ?? Self.longestUpload
+            guard length <= Self.longestUpload else { throw HTTPError(.contentTooLarge) }
+            let body = try await MemoryReserve.withFree(bytes: length) { _ in
+                try await request.body.collect(upTo: length)
+            }
+            return "\(body.readableBytes) bytes\n"
         }
 
         let application = Application(

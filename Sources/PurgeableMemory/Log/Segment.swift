@@ -26,12 +26,6 @@ struct Segment: ~Copyable {
     let fill = Atomic<UInt64>(Fill.closedBit)
     /// A bit for each page known to be lost.
     let lost = FourAtomics()
-    /// How often the segment was refilled since the last finished sweep of the index began, and how often of that
-    /// before the present one began; guarded by the log's lock.
-    var refills = 0
-    var refillsBeforeSweep = 0
-    /// The stream the segment was filled from; guarded by the log's lock.
-    var stream = 0
 
     static let byteCount = 1 << 20
     static let pageCount = byteCount / ItemLayout.pageBytes
@@ -62,6 +56,16 @@ struct Segment: ~Copyable {
     func forgetLosses() {
         for quarter in 0..<4 { lost[quarter].store(0, ordering: .relaxed) }
     }
+}
+
+/// What the log remembers of one segment under its lock, from one refill to the next.
+struct SegmentHistory {
+    /// The stream that the segment is or was last filled from.
+    var stream = 0
+    /// How often the segment was refilled since the last finished sweep of the index began.
+    var refills = 0
+    /// How often of that before the present sweep began.
+    var refillsBeforeSweep = 0
 }
 
 /// How far a segment is filled, by how many writers who are still inside, and whether others may come:

@@ -99,8 +99,8 @@ extension SegmentLog {
     /// Takes note that a sweep of the whole index begins, for ``sweepFinished()``.
     package func sweepStarts() {
         state.withLock { state in
-            for number in 0..<state.segmentCount {
-                table[number].pointee.refillsBeforeSweep = table[number].pointee.refills
+            for number in state.histories.indices {
+                state.histories[number].refillsBeforeSweep = state.histories[number].refills
             }
         }
     }
@@ -109,11 +109,9 @@ extension SegmentLog {
     /// may be used again. Refills since the start go on counting, because a sweep takes its time.
     package func sweepFinished() {
         state.withLock { state in
-            for number in 0..<state.segmentCount {
-                // Stored and not changed in place: ThreadSanitizer takes that for a change of the whole record.
-                let segment = table[number]
-                segment.pointee.refills = segment.pointee.refills - segment.pointee.refillsBeforeSweep
-                segment.pointee.refillsBeforeSweep = 0
+            for number in state.histories.indices {
+                state.histories[number].refills -= state.histories[number].refillsBeforeSweep
+                state.histories[number].refillsBeforeSweep = 0
             }
             state.free += state.worn
             state.worn = []

@@ -33,8 +33,8 @@ internal import Synchronization
 /// - SeeAlso: madvise(2), mincore(2); Rosenblum, Ousterhout, "The Design and Implementation of a Log-Structured File
 ///   System" (SOSP 1991), for segments and their cleaning.
 package final class SegmentLog: @unchecked Sendable {
-    // Sendable: `state` is a mutex; `active` and records are atomics, or guarded by that mutex where they say so;
-    // `table` is appended to under the mutex and published by an atomic.
+    // Sendable: `state` is a mutex; `active` and records are atomics; `table` is appended to under the mutex and published
+    // by an atomic.
 
     /// Active segments that fill beside each other, so that what is expected to stay does not share pages with what
     /// is not.
@@ -46,7 +46,8 @@ package final class SegmentLog: @unchecked Sendable {
     static let refillsBetweenSweeps = 1000
 
     struct State: ~Copyable {
-        var segmentCount = 0
+        /// One for each segment there is, by its number.
+        var histories: [SegmentHistory] = []
         /// Sealed segments, oldest first, of each stream; retired ones are skipped when met.
         var sealed: [SegmentQueue] = [SegmentQueue(), SegmentQueue()]
         var free: [Int] = []
@@ -85,7 +86,7 @@ package final class SegmentLog: @unchecked Sendable {
         let table = table
         book(volatile: -volatileBytes, ordinary: -ordinaryBytes)
         state.withLock { state in
-            table.destroy(count: state.segmentCount)
+            table.destroy(count: state.histories.count)
             for run in state.runs { arena.deallocate(run) }
         }
     }
@@ -171,7 +172,7 @@ package final class SegmentLog: @unchecked Sendable {
                 active[stream].store(-1, ordering: .relaxed)
             }
             guard let number = takeFree(&state) else { return false }
-            table[number].pointee.stream = stream
+            state.histories[number].stream = stream
             book(ordinary: Segment.byteCount)
             table[number].pointee.fill.store(0, ordering: .releasing)
             active[stream].store(number, ordering: .releasing)
@@ -232,7 +233,7 @@ package final class SegmentLog: @unchecked Sendable {
         }
         sealCount.wrappingAdd(1, ordering: .relaxed)
         // It stands in the queue before anybody can retire it, who looks for it there.
-        state.withLock { $0.sealed[segment.pointee.stream].append(number) }
+        state.withLock { $0.sealed[$0.histories[number].stream].append(number) }
         var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
         while true {
             let life = Life(word: word)
@@ -254,22 +255,21 @@ package final class SegmentLog: @unchecked Sendable {
     private func takeFree(_ state: inout State) -> Int? {
         if state.free.isEmpty { turnGate(&state) }
         while let number = state.free.popLast() {
-            let segment = table[number]
-            if segment.pointee.refills >= Self.refillsBetweenSweeps {
+            if state.histories[number].refills >= Self.refillsBetweenSweeps {
                 state.worn.append(number)
                 continue
             }
-            segment.pointee.refills += 1
-            segment.pointee.forgetLosses()
+            state.histories[number].refills += 1
+            table[number].pointee.forgetLosses()
             return number
         }
-        let number = state.segmentCount
+        let number = state.histories.count
         guard number < LogLocation.maximumSegments, let run = arena.allocate(byteCount: Segment.byteCount) else {
             return nil
         }
         table.add(number, base: run.base)
         state.runs.append(run)
-        state.segmentCount += 1
+        state.histories.append(SegmentHistory())
         return number
     }
 
@@ -353,7 +353,7 @@ package final class SegmentLog: @unchecked Sendable {
         atomicMemoryFence(ordering: .releasing)
         arena.discard(segment.pointee.base, byteCount: Segment.byteCount)
         state.withLock { state in
-            state.sealed[segment.pointee.stream].retired(number)
+            state.sealed[state.histories[number].stream].retired(number)
             state.resting.append(number)
         }
     }

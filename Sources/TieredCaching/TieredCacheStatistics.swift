@@ -40,6 +40,43 @@ public struct TieredCacheStatistics: Sendable {
     public var near = CacheStatistics()
 }
 
+extension TieredCacheStatistics: CustomStringConvertible {
+    /// The statistics as a few lines for people. What has not happened is not mentioned:
+    ///
+    /// ```
+    /// near         120,334 hits, 12 stale, 12,034 entries
+    /// remote       8,896 hits, 12 failures, 301 skipped
+    /// loads        3,012, 2 failed, 40 waited for another process
+    /// changes      5,120 keys, 3 generations
+    /// ```
+    public var description: String {
+        var text = StatisticsText()
+        text.add(
+            "near",
+            "\(nearHits.grouped) hits" + StatisticsText.counts((staleHits, "stale"), (near.count, "entries"))
+        )
+        text.add(
+            "remote",
+            "\(remoteHits.grouped) hits"
+                + StatisticsText.counts(
+                    (remoteFailures, "failures"),
+                    (remoteSkips, "skipped"),
+                    (refusedFills, "refused fills"),
+                    (unstorable, "not storable"),
+                    (undecodable, "not decodable")
+                )
+        )
+        if loads + leaseWaits > 0 {
+            let counts = StatisticsText.counts((loadFailures, "failed"), (leaseWaits, "waited for another process"))
+            text.add("loads", loads.grouped + counts)
+        }
+        if invalidations + generations > 0 {
+            text.add("changes", "\(invalidations.grouped) keys" + StatisticsText.counts((generations, "generations")))
+        }
+        return text.lines
+    }
+}
+
 /// Counts off the path of hits.
 final class TierCounters: Sendable {
     let remoteHits = Atomic(0), loads = Atomic(0), loadFailures = Atomic(0), leaseWaits = Atomic(0)

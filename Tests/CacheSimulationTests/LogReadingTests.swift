@@ -126,6 +126,22 @@ struct LogReadingTests {
     }
 
     @Test(
+        "A value that its column cannot have is named, with the column",
+        arguments: [
+            ("key,size\na,1\nb,big\n", TraceColumns(), "big", "size"),
+            ("key;size;cost\na;1;2\nb;1;-2\n", TraceColumns(), "-2", "cost"),
+            ("what,when\na,1\nb,never\n", TraceColumns(key: "what", time: "when"), "never", "when"),
+            ("{\"id\":1,\"size\":1}\n\n{\"id\":1,\"size\":-5}\n", TraceColumns(size: "size"), "-5", "size"),
+        ]
+    )
+    func badValue(text: String, columns: TraceColumns, value: String, column: String) throws {
+        let error = try #require(try failure(text, columns))
+        #expect(error.reason == .badValue(value, column: column) && error.position == .line(3))
+        #expect(error.isAboutContent && !error.description.contains("\n"))
+        #expect(error.description.contains("the column “\(column)” has “\(value)” in it"))
+    }
+
+    @Test(
         "Nonsense is refused",
         arguments: [
             "The quick brown fox\njumps over the lazy dog\n", "<html>\n<body class=x>\n<p>a b</p>\n<p>c d</p>\n",
@@ -190,6 +206,19 @@ struct KneeTests {
             .run(over: Trace(name: "pairs", requests))
         #expect(report.knee() == nil)
         #expect(report.text(.misses).contains("The curve is flat"))
+    }
+
+    @Test("A few requests have no knee, and the report says that they are too few")
+    func few() async throws {
+        // Eight keys in turn, and 56 that come once.
+        var requests = (0..<568).map { TraceRequest(key: UInt64($0 % 8)) }
+        requests += (0..<56).map { TraceRequest(key: UInt64(1000 + $0)) }
+        let plan = SimulationPlan(policies: [.lru], sizes: [.amount(4)])
+        let short = try await plan.run(over: Trace(name: "short", requests))
+        #expect(short.knee() == nil)
+        #expect(short.text(.misses).contains("624 requests are too few to look for the knee"))
+        let enough = try await plan.run(over: Trace(name: "enough", requests + [TraceRequest(key: 0)]))
+        #expect(enough.knee() == 8)
     }
 
     @Test("Memory is the values and what each entry takes beside its own")

@@ -15,6 +15,8 @@ enum Knee {
     private static let leastDepth = 0.1
     /// A curve less high than this many points of misses is flat.
     static let leastHeight = 0.02
+    /// With fewer requests the standard error of a miss ratio, at most 0.5/√n, is more than ``leastHeight``.
+    static let leastRequests = 625
 
     /// The index of the knee in `values`, which belong to sizes in equal logarithmic steps; nil where there is none.
     static func index(of values: [Double]) -> Int? {

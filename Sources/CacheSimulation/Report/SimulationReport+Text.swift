@@ -48,6 +48,10 @@ extension SimulationReport {
     public func kneeSentence(_ metric: Metric) -> String? {
         let points = points(metric)
         guard let low = points.first, let high = points.last, points.count > 1 else { return nil }
+        guard requests >= Knee.leastRequests else {
+            return "\(Quantity.grouped(requests)) requests are too few to look for the knee of the curve: it takes "
+                + "\(Knee.leastRequests)."
+        }
         guard low - high >= Knee.leastHeight else {
             return "The curve is flat: from \(capacityText(curve[0])) to \(capacityText(footprint)), memory changes "
                 + "nothing."

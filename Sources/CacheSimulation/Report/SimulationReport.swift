@@ -92,12 +92,13 @@ public struct SimulationReport: Sendable {
         policies.contains(.memoryCache) ? .memoryCache : policies.first { !$0.isOffline }
     }
 
-    /// The limit from which on more memory buys markedly less; `nil` where the curve has no such place.
+    /// The limit from which on more memory buys markedly less; `nil` where the curve has no such place, and for a trace
+    /// of fewer than 625 requests.
     ///
     /// It is looked for among all that the trace asks for and its halves, in the results of
     /// ``SimulatedPolicy/memoryCache`` or of the first policy that does not know the future.
     public func knee(_ metric: Metric = .misses) -> Int? {
-        Knee.index(of: points(metric)).map { curve[$0] }
+        requests < Knee.leastRequests ? nil : Knee.index(of: points(metric)).map { curve[$0] }
     }
 
     /// The curve's values, as long as it is; empty without a policy to ask.

@@ -24,6 +24,8 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         case truncatedRecord(bytes: Int, recordLength: Int)
         /// A line that is not of the format; the line, shortened.
         case badLine(String)
+        /// A value that its column cannot have; the value, shortened.
+        case badValue(String, column: String)
         /// The file is of no known format; what its beginning looks like.
         case unrecognized(String)
         /// A heading, or a JSON line, lacks this column; those that it has.
@@ -70,6 +72,7 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         case .empty: "holds no requests"
         case .truncatedRecord(let bytes, let length): "ends \(bytes) bytes into a record of \(length)"
         case .badLine(let line): "not a line of the \(format.rawValue) format: “\(line)”"
+        case .badValue(let value, let column): "the column “\(column)” has “\(value)” in it"
         case .unrecognized(let what): "is of no known format: \(what)"
         case .missingColumn(let name, let names):
             "there is no column “\(name)” among “\(names.prefix(20).joined(separator: ", "))”"
@@ -85,6 +88,9 @@ public struct TraceError: Error, Sendable, Equatable, CustomStringConvertible {
         case .empty: "check that the file is the right one and was written to the end"
         case .truncatedRecord: "the file was cut off or is of another format: name the format, or copy it again"
         case .badLine: "\(expected), so correct the line or name the file's format"
+        case .badValue:
+            "a size is a whole number, a cost a number, neither below 0, and a time a number or ISO 8601, so correct the "
+                + "line or name another column"
         case .unrecognized:
             "expected is an access log, JSON lines, or lines of “key[,size[,cost]]”; if it is one, name the format"
         case .missingColumn: "name the column that has the key (--key-column), and others likewise"

@@ -108,35 +108,50 @@ enum TraceLines {
         in line: ArraySlice<UInt8>,
         _ value: (Int) -> ArraySlice<UInt8>?
     ) throws(TraceError.Reason.Failure) -> TraceRequest {
-        let size = places.size.flatMap(value)
-        var request = try request(key: key, size: size, cost: places.cost.flatMap(value), in: line)
-        if places.size != nil, size == nil { request.size = 0 }
-        if let time = places.time.flatMap(value) {
-            guard let moment = TraceTime.value(of: time) else { throw badLine(line) }
-            request.time = moment
+        func parsed<Parsed>(
+            _ place: Int?,
+            _ parse: (ArraySlice<UInt8>) -> Parsed?
+        ) throws(TraceError.Reason.Failure) -> Parsed? {
+            guard let place, let text = value(place) else { return nil }
+            if let parsed = parse(text) { return parsed }
+            throw .init(.badValue(printable(text, limit: 60), column: places.names[place]))
         }
+        var request = TraceRequest(key: keyNumber(key))
+        if places.size != nil { request.size = try parsed(places.size, size) ?? 0 }
+        if let cost = try parsed(places.cost, cost) { request.cost = cost }
+        if let time = try parsed(places.time, TraceTime.value) { request.time = time }
         return request
     }
 
     private static func request(
         key: Field,
-        size: ArraySlice<UInt8>?,
-        cost: ArraySlice<UInt8>?,
+        size sizeText: ArraySlice<UInt8>?,
+        cost costText: ArraySlice<UInt8>?,
         in line: ArraySlice<UInt8>
     ) throws(TraceError.Reason.Failure) -> TraceRequest {
-        var request = TraceRequest(key: key.isQuoted ? hash(key.text) : number(key.text) ?? hash(key.text))
-        if let size {
-            // Sizes add up in an Int, so that none may be near its end.
-            guard let size = number(size), size < 1 << 48 else { throw badLine(line) }
-            request.size = max(1, Int(size))
+        var request = TraceRequest(key: keyNumber(key))
+        if let sizeText {
+            guard let size = size(sizeText) else { throw badLine(line) }
+            request.size = size
         }
-        if let cost {
-            guard let cost = Double(String(decoding: cost, as: UTF8.self)), cost.isFinite, cost >= 0 else {
-                throw badLine(line)
-            }
+        if let costText {
+            guard let cost = cost(costText) else { throw badLine(line) }
             request.cost = cost
         }
         return request
+    }
+
+    private static func keyNumber(_ key: Field) -> UInt64 {
+        key.isQuoted ? hash(key.text) : number(key.text) ?? hash(key.text)
+    }
+
+    /// Sizes add up in an Int, so that none may be near its end.
+    private static func size(_ text: ArraySlice<UInt8>) -> Int? {
+        number(text).flatMap { $0 < 1 << 48 ? max(1, Int($0)) : nil }
+    }
+
+    private static func cost(_ text: ArraySlice<UInt8>) -> Double? {
+        Double(String(decoding: text, as: UTF8.self)).flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
     }
 
     /// A field of a line, without its quotes and the blanks around it.

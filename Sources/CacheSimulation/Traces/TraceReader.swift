@@ -95,7 +95,7 @@ public final class TraceReader {
 
     private func position(of reason: TraceError.Reason) -> TraceError.Position? {
         switch reason {
-        case .badLine, .missingColumn: .line(line + 1)
+        case .badLine, .badValue, .missingColumn: .line(line + 1)
         case .truncatedRecord, .damagedCompression: .byte(window.offset)
         case .unreadable, .empty, .missingDecompressor, .unrecognized, .noColumns: nil
         }

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import _CacheTestSupport
 
-@Suite("Loading under stress", .timeLimit(.minutes(2)))
+@Suite("Loading under stress", .timeLimit(.minutes(10)))
 struct LoadingStressTests {
     /// Where values come from: a version for each key, which changes.
     final class Origin: Sendable {

@@ -13,7 +13,7 @@ import _CacheTestSupport
 
 /// Insertions, reactions, caches that come and go, and the thread: all at once, for ThreadSanitizer and for deadlocks.
 @Suite struct PressureConcurrencyTests {
-    @Test(.timeLimit(.minutes(1))) func insertionsReactionsAndDeparturesDoNotGetInEachOthersWay() {
+    @Test(.timeLimit(.minutes(10))) func insertionsReactionsAndDeparturesDoNotGetInEachOthersWay() {
         let signal = ManualPressureSignal()
         let governor = MemoryGovernor(monitor: MemoryPressureMonitor(signals: [signal]), trimAllocator: {})
         let lasting = QueueCache(governor: governor)
@@ -38,7 +38,7 @@ import _CacheTestSupport
         #expect(lasting.bytes > 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func subscribersComeAndGoWhileLevelsChange() async {
+    @Test(.timeLimit(.minutes(10))) func subscribersComeAndGoWhileLevelsChange() async {
         let signal = ManualPressureSignal()
         let monitor = MemoryPressureMonitor(signals: [signal, SystemPressureSignal()])
         await withTaskGroup(of: Void.self) { group in

@@ -78,12 +78,12 @@ import _CacheTestSupport
     }
 
     /// Hardly any room, and more threads than places.
-    @Test(.timeLimit(.minutes(2)), arguments: [2, 8, 32], [1, 2, 3]) func tinyLimits(threads: Int, limit: Int) {
+    @Test(.timeLimit(.minutes(10)), arguments: [2, 8, 32], [1, 2, 3]) func tinyLimits(threads: Int, limit: Int) {
         hold(splitCache(), threads: threads, countLimit: limit, totalCostLimit: 100, most: 1, isLowered: false)
     }
 
     /// Two of these values do not fit, so that each insertion needs what another one has.
-    @Test(.timeLimit(.minutes(2)), arguments: [2, 8, 32]) func valuesOfMostOfTheLimit(threads: Int) {
+    @Test(.timeLimit(.minutes(10)), arguments: [2, 8, 32]) func valuesOfMostOfTheLimit(threads: Int) {
         let cache = splitCache()
         cache.totalCostLimit = 800
         let over = Counter()

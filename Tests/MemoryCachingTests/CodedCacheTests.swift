@@ -9,7 +9,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Values as bytes in purgeable memory", .timeLimit(.minutes(1)))
+@Suite("Values as bytes in purgeable memory", .timeLimit(.minutes(10)))
 struct CodedCacheTests {
     enum Trouble: Error { case now }
 

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: many keys in one call", .timeLimit(.minutes(1)))
+@Suite("Loading: many keys in one call", .timeLimit(.minutes(10)))
 struct LoadingBulkTests {
     enum Trouble: Error, Equatable { case first }
 

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: fallbacks and timeouts, the same of both caches", .timeLimit(.minutes(2)))
+@Suite("Loading: fallbacks and timeouts, the same of both caches", .timeLimit(.minutes(10)))
 struct LoadingFallbackTests {
     enum Trouble: Error { case now }
 

@@ -92,7 +92,7 @@ extension PurgeableCache: LoadingFace {
     }
 }
 
-@Suite("Loading: the same of both caches", .timeLimit(.minutes(2)))
+@Suite("Loading: the same of both caches", .timeLimit(.minutes(10)))
 struct LoadingFamilyTests {
     enum Trouble: Error { case now }
 

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: forced refresh", .timeLimit(.minutes(1)))
+@Suite("Loading: forced refresh", .timeLimit(.minutes(10)))
 struct LoadingForcedTests {
     enum Trouble: Error { case now }
 

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: lifetimes and refreshes", .timeLimit(.minutes(1)))
+@Suite("Loading: lifetimes and refreshes", .timeLimit(.minutes(10)))
 struct LoadingLifetimeTests {
     enum Trouble: Error { case first }
 

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Seeing what a cache does", .timeLimit(.minutes(1)))
+@Suite("Seeing what a cache does", .timeLimit(.minutes(10)))
 struct LoadingObservationTests {
     enum Trouble: Error { case first }
 

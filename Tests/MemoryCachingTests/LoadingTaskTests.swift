@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: the task that loads", .timeLimit(.minutes(1)))
+@Suite("Loading: the task that loads", .timeLimit(.minutes(10)))
 struct LoadingTaskTests {
     @TaskLocal static var request = "none"
 

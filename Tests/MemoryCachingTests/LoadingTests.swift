@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("Loading: one flight per key", .timeLimit(.minutes(1)))
+@Suite("Loading: one flight per key", .timeLimit(.minutes(10)))
 struct LoadingTests {
     enum Trouble: Error, Equatable { case first, second }
 

@@ -23,7 +23,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 #endif
 
-@Suite("Traits", .timeLimit(.minutes(1)))
+@Suite("Traits", .timeLimit(.minutes(10)))
 struct LoadingTraitTests {
     enum Trouble: Error { case first }
 

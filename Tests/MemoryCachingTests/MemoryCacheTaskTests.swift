@@ -11,7 +11,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite("MemoryCache: peek, get or set, update, list, remove by predicate", .timeLimit(.minutes(1)))
+@Suite("MemoryCache: peek, get or set, update, list, remove by predicate", .timeLimit(.minutes(10)))
 struct MemoryCacheTaskTests {
     enum Trouble: Error { case now }
 

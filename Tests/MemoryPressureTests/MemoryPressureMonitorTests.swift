@@ -111,7 +111,7 @@ import _CacheTestSupport
         return await withTaskGroup(of: MemoryPressureLevel?.self) { group in
             group.addTask { await stream.first { $0 > .normal } }
             group.addTask {
-                try? await Task.sleep(for: .seconds(60))
+                try? await Task.sleep(for: .seconds(300))
                 return nil
             }
             defer { group.cancelAll() }

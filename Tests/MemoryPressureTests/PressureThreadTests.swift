@@ -128,7 +128,7 @@ import _CacheTestSupport
                 let counter = CompletionCounter()
                 let own = Client { counter.advance() }
                 PressureThread.shared.attach(own)
-                counter.wait(past: 0, nanoseconds: 60_000_000_000)
+                counter.wait(past: 0, nanoseconds: 300_000_000_000)
                 _exit(counter.count > 0 ? 0 : 2)
             }
             var status: Int32 = 0

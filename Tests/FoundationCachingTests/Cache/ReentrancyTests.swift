@@ -263,7 +263,7 @@ enum Reentrancy: String, CaseIterable, Codable, Sendable {
 }
 
 @Suite struct ReentrancyTests {
-    @Test("User code may use the cache that waits for it", .timeLimit(.minutes(1)), arguments: Reentrancy.allCases)
+    @Test("User code may use the cache that waits for it", .timeLimit(.minutes(10)), arguments: Reentrancy.allCases)
     func reentrancy(deed: Reentrancy) async {
         await #expect(processExitsWith: .success) { [deed] in
             if !deed.run() { exit(EXIT_FAILURE) }

@@ -15,7 +15,7 @@ extension Defect: CustomTestStringConvertible {
     // A process each: a deadlock, a trap and a leak then show as what they are.
     @Test(
         "What goes wrong with Foundation's class goes right here",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: Defect.allCases
     )
     func mended(defect: Defect) async {

@@ -88,22 +88,26 @@ func printStacks(of process: pid_t = getpid()) -> Bool {
     let (setTracer, any): (CInt, CUnsignedLong) = (0x5961_6D61, .max)
     _ = unsafeBitCast(dlsym(nil, "prctl"), to: Control.self)(setTracer, any, 0, 0, 0)
 
-    let words = ["gdb", "-iex", "set complaints 0", "-p", "\(process)", "-batch", "-nx", "-ex", "thread apply all bt"]
+    // It has been seen to wait for ever for threads that had stopped, this one among them: a shell of its own ends it
+    // then, and lets them go on.
+    let command = """
+        timeout --foreground -s KILL 60 gdb -iex 'set complaints 0' -p \(process) -batch -nx -ex 'thread apply all bt'
+        status=$?
+        kill -CONT \(process)
+        exit $status
+        """
+    let words = ["sh", "-c", command]
     var arguments = words.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, 2, 1)
-    var gdb: pid_t = 0
-    guard posix_spawnp(&gdb, "gdb", &actions, nil, &arguments, environ) == 0 else { return false }
-    // It has been seen to wait for ever for threads that had stopped.
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var shell: pid_t = 0
+    guard posix_spawnp(&shell, "sh", &actions, nil, &arguments, environ) == 0 else { return false }
     var status: Int32 = 0
-    for _ in 0..<600 {
-        if waitpid(gdb, &status, WNOHANG) == gdb { return status == 0 }
-        usleep(100_000)
-    }
-    kill(gdb, SIGKILL)
-    while waitpid(gdb, &status, 0) < 0, errno == EINTR {}
-    return false
+    while waitpid(shell, &status, 0) < 0, errno == EINTR {}
+    return status == 0
 }
 
 /// Prints where the kernel says each thread waits: less than a stack, and always there.

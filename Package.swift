@@ -234,7 +234,10 @@ if hasTools {
         ),
         .testTarget(
             name: "CacheDemoTests",
-            dependencies: ["cache-demo", "cache-sim"],
+            dependencies: [
+                "cache-demo", "cache-sim", "CacheSimulation", "MemoryPressure",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
     ]

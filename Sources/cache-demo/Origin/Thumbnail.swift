@@ -6,43 +6,64 @@
 
 import CacheSimulation
 
-/// One picture that the origin can serve: which one, and how many bytes it has.
-///
-/// Both are in its URL, `/thumbnails/<number>-<bytes>.bmp`, so that the origin keeps no state, and so that whoever
-/// holds the URL and the seed can make the picture again and compare every byte.
-struct Thumbnail: Hashable, Sendable, Codable {
-    /// Sizes that the origin serves, in bytes: 2 KB to 200 KB.
-    static let servedSizes = 2_000...200_000
+/// A thumbnail at the origin. Its size and its bytes follow from its key, so that the origin keeps nothing, and that
+/// whoever holds the key can compare every byte.
+struct Thumbnail: Hashable, Sendable {
+    /// How many different ones are asked for.
+    static let catalogue = 20_000
+    /// Words of eight bytes that they have, evenly distributed: 2 to 200 KB.
+    static let wordCounts = 250...25_000
 
-    /// Which picture it is.
-    var number: UInt64
-    /// How many bytes the whole file has.
-    var byteCount: Int
+    let key: UInt64
 
-    /// Picture `number` with about `byteCount` bytes: what lies outside `servedSizes` is brought to its nearer end.
-    init(number: UInt64, byteCount: Int) {
-        self.number = number
-        self.byteCount = min(max(byteCount, Self.servedSizes.lowerBound), Self.servedSizes.upperBound)
-    }
+    init(key: UInt64) { self.key = key }
 
-    /// Picture `number` of a catalogue: its size is drawn uniformly from `servedSizes`, 101 KB on the mean.
-    init(number: UInt64, seed: UInt64) {
-        let sizes = Self.servedSizes
-        let draw = SeededGenerator.splitMix(number ^ SeededGenerator.splitMix(seed)) % UInt64(sizes.count)
-        self.init(number: number, byteCount: sizes.lowerBound + Int(draw))
+    /// Those that a run asks for, in order: the n-th most popular with weight 1/n^0.9. The same for the same seed.
+    static func requests(seed: UInt64) -> TraceGenerator {
+        TraceGenerator(.zipf(exponent: 0.9), keys: catalogue, seed: seed)
     }
 
     /// Its path on the origin.
-    var path: String { "/thumbnails/\(number)-\(byteCount).bmp" }
+    var path: String { "/thumbnails/\(key)" }
 
-    /// The picture that `path` names, nil where no picture has that path.
+    /// The thumbnail that `path` names, nil where none has that path.
     init?(path: String) {
-        guard path.hasPrefix("/thumbnails/"), path.hasSuffix(".bmp") else { return nil }
-        let parts = path.dropFirst("/thumbnails/".count).dropLast(".bmp".count)
-            .split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = UInt64(parts[0]), let byteCount = Int(parts[1]),
-            Self.servedSizes.contains(byteCount)
-        else { return nil }
-        self.init(number: number, byteCount: byteCount)
+        guard path.hasPrefix("/thumbnails/"), let key = UInt64(path.dropFirst("/thumbnails/".count)) else { return nil }
+        self.key = key
+    }
+
+    var wordCount: Int {
+        Self.wordCounts.lowerBound + Int(SeededGenerator.splitMix(key) % UInt64(Self.wordCounts.count))
+    }
+
+    /// Its bytes: pseudo-random words (Marsaglia's xorshift, which never yields 0), so that a page that the kernel has
+    /// emptied can never look right.
+    var bytes: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: wordCount * 8) { buffer, count in
+            var word = SeededGenerator.splitMix(key) | 1
+            for index in 0..<wordCount {
+                Self.advance(&word)
+                UnsafeMutableRawBufferPointer(buffer).storeBytes(of: word, toByteOffset: index * 8, as: UInt64.self)
+            }
+            count = wordCount * 8
+        }
+    }
+
+    /// Whether `bytes` are its own, every one of them.
+    func isRight(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count == wordCount * 8 else { return false }
+        var word = SeededGenerator.splitMix(key) | 1
+        for index in 0..<wordCount {
+            Self.advance(&word)
+            if bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) != word { return false }
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func advance(_ word: inout UInt64) {
+        word ^= word << 13
+        word ^= word >> 7
+        word ^= word << 17
     }
 }

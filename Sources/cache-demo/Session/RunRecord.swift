@@ -5,59 +5,55 @@
 //===----------------------------------------------------------------------===//
 
 /// What became of one run.
-struct RunRecord: Codable, Sendable {
+struct RunRecord: Sendable {
     /// How a run ended.
-    enum Fate: Codable, Sendable, Equatable {
-        /// Time or requests were up.
+    enum Fate: Sendable, Equatable {
+        /// Time was up.
         case survived
         /// The kernel killed it for want of memory.
         case killed
-        /// It did not end by itself and was stopped.
-        case stuck
         /// It ended otherwise, in these words.
         case failed(String)
     }
 
-    /// The neighbour's stay, in seconds since the run's start.
-    struct Stay: Codable, Sendable, Equatable {
-        var from: Double
-        /// When it held all of its memory; nil if it never did.
-        var full: Double?
-        var until: Double
-        var killed = false
-    }
-
-    var contender: Contender
+    let contender: Contender
+    /// What its cgroup allows, in bytes; nil where it has none.
+    let limitBytes: Int?
     var samples: [Sample] = []
     var fate = Fate.survived
-    /// Seconds from the run's start to its end.
-    var seconds = 0.0
-    /// What its cgroup allows, in bytes; nil where it has none.
-    var limitBytes: Int?
-    var neighbour: Stay?
-    /// What it printed that was no report.
-    var words: [String] = []
+    /// The neighbour's stay so far, in seconds since the run's start.
+    var neighbour: ClosedRange<Double>?
+    /// The last that it printed and that was no sample.
+    var words = ""
 
-    init(_ contender: Contender) { self.contender = contender }
+    init(_ contender: Contender, limitBytes: Int?) {
+        self.contender = contender
+        self.limitBytes = limitBytes
+    }
 
     /// The last figures that it told; all zero if it never did.
     var last: Sample { samples.last ?? Sample() }
 
     /// The share of hits over about the last second.
     var recentHitRate: Double? {
-        guard let last = samples.last else { return nil }
-        return last.hitRate(since: samples.last { $0.time <= last.time - 1 } ?? Sample())
+        last.hitRate(since: samples.last { $0.time <= last.time - 1 } ?? Sample())
+    }
+
+    /// Whether the neighbour is there at this moment.
+    var isNeighbourIn: Bool { neighbour?.upperBound == last.time }
+
+    /// How short memory is to be called where no kernel says so.
+    var levelByHand: String {
+        guard let neighbour, isNeighbourIn else { return "normal" }
+        return last.time < neighbour.lowerBound + ChildOrder.ramp ? "warning" : "critical"
     }
 
     /// Whether memory was ever short: without that a run proves nothing.
     var memoryWasShort: Bool {
-        fate == .killed
-            || samples.contains { sample in
-                sample.evictions["pressure", default: 0] + sample.evictions["discarded", default: 0] > 0
-                    // A control tells of nothing that leaves, but its cgroup fills up. (The last sixteenth is the
-                    // kernel's: it reclaims before it refuses.)
-                    || limitBytes.map { sample.groupBytes ?? 0 >= $0 / 16 * 15 } == true
-            }
+        // A control tells of nothing that leaves, but its cgroup fills up. (The last sixteenth is the kernel's: it
+        // reclaims before it refuses.)
+        let full = limitBytes.map { $0 / 16 * 15 } ?? .max
+        return fate == .killed || samples.contains { $0.evictions > 0 || $0.groupBytes ?? 0 >= full }
     }
 
     /// What the promise is: alive to the end, and no wrong byte.

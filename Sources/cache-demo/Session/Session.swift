@@ -6,79 +6,69 @@
 
 import Foundation
 
-/// The demo from its first line to its verdict: origin, confinement, one run after the other, reports.
+/// The demo from its first line to its verdict: origin, confinement, one run after the other, chart.
 struct Session {
-    private let options: DemoOptions
+    private let options: CacheDemo
 
-    /// Requests that are made up or read in advance: more than any run gets through, 6 MB in each child. A run that
-    /// comes to the end begins anew.
-    static let streamLength = 500_000
-
-    init(_ options: DemoOptions) { self.options = options }
+    init(_ options: CacheDemo) { self.options = options }
 
     /// True if our runs survived with no wrong byte.
     func run() async throws -> Bool {
-        let stream = try requests()
-        let display = makeDisplay(options)
-        let signals = Interruption.install { display.restore() }
+        let signals = Cleanup.handleSignals()
         defer { withExtendedLifetime(signals) {} }
-        let origin = try await OriginServer(
-            port: options.port,
-            seed: options.seed,
-            latency: .milliseconds(options.latency)
-        )
-        let confinement =
-            options.noCgroup ? .none(reason: "--no-cgroup was given") : Confinement.find(limit: options.limit.bytes)
-        let distinct = stream.distinct
-        let setting = Setting(options, port: origin.port, confinement: confinement, distinct: distinct)
-        display.begin(setting)
+        let origin = try await OriginServer()
+        let confinement = options.noCgroup ? .none(reason: "--no-cgroup was given") : await Confinement.find()
+        let limit = options.limit << 20
+        let screen = Screen(limitBytes: limit, neighbourBytes: options.neighbour << 20)
+        screen.begin(Self.introduction(options, port: origin.port, confinement))
 
-        let wire = stream.wire
         var records: [RunRecord] = []
         for contender in options.contenders {
-            let group = try confinement.makeGroup("\(contender.rawValue)")
-            let order = WorkloadOrder(
+            let order = RunOrder(
                 contender: contender,
-                group: group,
-                pressureByHand: group == nil,
+                group: try confinement.makeGroup(contender.rawValue, limit: limit),
                 port: origin.port,
                 seed: options.seed,
-                workers: options.connections,
-                seconds: options.seconds,
-                requests: options.requests,
-                streamLength: stream.thumbnails.count
+                seconds: options.seconds
             )
-            let run = Run(
-                order: order,
-                stream: wire,
-                neighbourBytes: options.neighbour.bytes,
-                limitBytes: group == nil ? nil : options.limit.bytes,
-                display: display
-            )
-            let record = try await run.record()
-            records.append(record)
-            display.end(record)
+            let run = Run(order: order, limitBytes: limit, neighbourBytes: options.neighbour << 20, screen: screen)
+            records.append(try await run.record())
+            screen.end(records[records.count - 1])
         }
-        await origin.stop()
 
-        let verdict = Verdict(records, setting: setting)
-        display.finish(verdict)
+        let verdict = Verdict(records, limitBytes: limit)
+        screen.finish(verdict)
         if let path = options.svg {
-            try Chart(records, setting: setting).svg(verdict).write(toFile: path, atomically: true, encoding: .utf8)
+            let chart = Chart(records, limitBytes: limit, conclusion: verdict.conclusion)
+            try chart.svg.write(toFile: path, atomically: true, encoding: .utf8)
         }
-        if options.json { print(try JSONReport(setting: setting, runs: records, verdict: verdict).text) }
         return verdict.success
     }
 
-    private func requests() throws -> RequestStream {
-        guard let path = options.trace else {
-            return .zipf(
-                count: Self.streamLength,
-                catalogue: options.catalogue,
-                exponent: options.zipf,
-                seed: options.seed
-            )
+    /// The lines that a session begins with.
+    static func introduction(_ options: CacheDemo, port: UInt16, _ confinement: Confinement) -> [String] {
+        let (from, until) = (Run.neighbourStay.lowerBound * 100, Run.neighbourStay.upperBound * 100)
+        return [
+            "origin     http://127.0.0.1:\(port), thumbnails of 2 to 200 KB, latency \(OriginServer.latency) ms",
+            "requests   Zipf 0.9 over \(Thumbnail.catalogue.grouped) different ones (2 GB), seed \(options.seed), "
+                + "\(Runner.workers) at a time",
+        ] + confinement.words(limit: options.limit) + [
+            "neighbour  takes \(options.neighbour) MiB beside each run, from \(Int(from)) % of it to \(Int(until)) %",
+            "bars       █ kept   ▒ purgeable   ░ the neighbour's, of \(options.limit) MiB",
+        ]
+    }
+}
+
+extension Confinement {
+    fileprivate func words(limit: Int) -> [String] {
+        switch self {
+        case .groups(_, let isVersion1):
+            ["memory     each run in a cgroup (v\(isVersion1 ? 1 : 2)) of its own, \(limit) MiB, no swap"]
+        case .none(let reason):
+            [
+                "memory     no cgroup (\(reason)):",
+                "           runs under whatever limit is in force, pressure signalled by hand",
+            ]
         }
-        return try .trace(path, count: Self.streamLength, seed: options.seed)
     }
 }

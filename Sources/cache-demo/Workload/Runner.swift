@@ -4,100 +4,147 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import CacheSimulation
 import Foundation
 import Glibc
 import MemoryPressure
+import PurgeableMemory
 import Synchronization
 
-/// One run, in a child of its own: workers serve the stream through one kind of cache until time or requests are up.
-///
-/// Every byte that a worker is lent is folded into a digest and compared with that of the picture painted anew, so a
-/// page that the kernel took and that a cache passed on as good shows as a wrong value.
-enum Runner {
-    static func run(_ order: WorkloadOrder) async throws {
-        // First of all, so that all that follows is charged to the run's own group.
-        try order.group?.admit(getpid())
-        let stream = RequestStream(readingFrom: 0, count: order.streamLength)
-        guard !stream.thumbnails.isEmpty else { return }
-        let pressure = ManualPressure(inForce: order.pressureByHand)
-        Thread.detachNewThread { pressure.obeyParent() }
+/// All that a run needs to know.
+struct RunOrder: Codable, Sendable {
+    var contender: Contender
+    /// Nil where nothing limits us: the parent then says when memory is short.
+    var group: ControlGroup?
+    var port: UInt16
+    var seed: UInt64
+    var seconds: Double
+}
 
-        let fetcher = makeFetcher(order, pressure: pressure)
-        let meter = Meter()
-        let sampler = Sampler(meter: meter, fetcher: fetcher, pressure: pressure)
-        let start = ContinuousClock.now
-        sampler.begin(at: start)
-        let expected = ExpectedDigests(seed: order.seed)
-        let turns = Turns()
+/// One run, in a child of its own: workers serve the requests through one kind of cache until time is up.
+///
+/// Every byte that a worker is lent is compared with what the origin made, so a page that the kernel took and that a
+/// cache passed on as good shows as a wrong value.
+final class Runner: Sendable {
+    /// Concurrent requests, and connections.
+    static let workers = 8
+    /// Samples a second: as often as the screen is drawn.
+    private static let rate = 10.0
+
+    private let order: RunOrder
+    private let fetcher: any Fetcher
+    private let requests: Mutex<TraceGenerator>
+    private let counts = Mutex(Counts())
+    /// Whether the last sample has been told. Samples are told under this lock, so that none comes after the last.
+    private let isOver = Mutex(false)
+    private let start = ContinuousClock.now
+
+    private struct Counts {
+        var sample = Sample()
+        var hitTimes = LatencyHistogram()
+    }
+
+    init(_ order: RunOrder) {
+        self.order = order
+        fetcher = order.contender.makeFetcher(Downloader(port: order.port, connections: Self.workers))
+        requests = Mutex(Thumbnail.requests(seed: order.seed))
+    }
+
+    func run() async {
+        Thread.detachNewThread { [self] in obeyParent() }
+        // A thread of its own: the workers keep Swift's pool busy.
+        Thread.detachNewThread { [self] in
+            while tell() { Thread.sleep(forTimeInterval: 1 / Self.rate) }
+        }
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<order.workers {
-                group.addTask {
-                    while true {
-                        let index = turns.next()
-                        if let requests = order.requests, index >= requests { return }
-                        let begun = ContinuousClock.now
-                        if begun - start > .seconds(order.seconds) { return }
-                        let thumbnail = stream.thumbnails[index % stream.thumbnails.count]
-                        await serve(thumbnail, fetcher, expected, meter)
-                    }
+            for _ in 0..<Self.workers {
+                group.addTask { [self] in
+                    repeat { await serve() } while ContinuousClock.now - start < .seconds(order.seconds)
                 }
             }
         }
-        sampler.finish()
+        tell(isLast: true)
     }
 
-    private static func serve(
-        _ thumbnail: Thumbnail,
-        _ fetcher: any ThumbnailFetcher,
-        _ expected: ExpectedDigests,
-        _ meter: Meter
-    ) async {
-        let path = thumbnail.path
+    private func serve() async {
+        guard let request = requests.withLock({ $0.next() }) else { return }
+        let thumbnail = Thumbnail(key: request.key)
         let begun = ContinuousClock.now
         do {
-            var digest: UInt64 = 0
+            var isRight = false
             var time = Duration.zero
-            let source = try await fetcher.withThumbnail(at: path) { bytes in
+            let isHit = try await fetcher.withThumbnail(at: thumbnail.path) { bytes in
                 // The time to the bytes: checking them is the demo's own work.
                 time = ContinuousClock.now - begun
-                digest = Digest.of(bytes)
+                isRight = thumbnail.isRight(bytes)
             }
-            meter.record(source, time: time, right: digest == expected.digest(of: thumbnail))
+            counts.withLock { counts in
+                counts.sample.requests += 1
+                if !isRight { counts.sample.wrong += 1 }
+                if isHit {
+                    counts.sample.hits += 1
+                    counts.hitTimes.record(time)
+                }
+            }
         } catch {
-            meter.recordFailure()
+            counts.withLock { counts in
+                counts.sample.requests += 1
+                counts.sample.failures += 1
+            }
         }
     }
 
-    private static func makeFetcher(_ order: WorkloadOrder, pressure: ManualPressure) -> any ThumbnailFetcher {
-        let downloader = Downloader(port: order.port, connections: order.workers)
-        switch order.contender {
-        case .dictionary: return DictionaryFetcher(downloader: downloader)
-        case .foundationCache: return FoundationCacheFetcher(downloader: downloader)
-        case .memoryCache: return MemoryCacheFetcher(downloader: downloader)
-        case .purgeableCache: return PurgeableCacheFetcher(downloader: downloader)
-        case .appleClasses: return AppleClassesFetcher(downloader: downloader)
+    /// Sends the pressure that the parent calls for, where no kernel does. The end of the pipe means that the parent is
+    /// gone, however it went: then this process goes too.
+    private func obeyParent() -> Never {
+        while let line = readLine() {
+            guard let level = MemoryPressureLevel.allCases.first(where: { "\($0)" == line }) else { continue }
+            MemoryPressureMonitor.signalByHand.send(level)
+        }
+        _exit(2)
+    }
+
+    /// Tells the parent how the run stands, a line of JSON; false once the last sample has been told.
+    @discardableResult
+    private func tell(isLast: Bool = false) -> Bool {
+        isOver.withLock { isOver in
+            if isOver { return false }
+            isOver = isLast
+            if let line = try? JSONEncoder().encode(sample) { FileHandle.standardOutput.write(line + Data("\n".utf8)) }
+            return true
         }
     }
-}
 
-/// Deals out places in the stream, each once.
-private final class Turns: Sendable {
-    private let taken = Atomic(0)
+    private var sample: Sample {
+        var sample = counts.withLock { counts in
+            var sample = counts.sample
+            sample.hitNanoseconds = counts.hitTimes.median
+            return sample
+        }
+        sample.time = (ContinuousClock.now - start) / .seconds(1)
+        let contents = fetcher.contents
+        sample.purgeableBytes = Self.purgeableBytes
+        sample.cachedBytes = contents.bytes
+        if contents.isPurgeable {
+            // A cache learns of bytes that the kernel took when it looks at them. In memory is what the kernel may
+            // still take, and what it may not for now.
+            let usage = PurgeableMemoryUsage.current()
+            sample.cachedBytes = min(
+                contents.bytes,
+                sample.purgeableBytes + usage.pinnedBytes + usage.ordinaryBytes
+            )
+        }
+        sample.evictions = contents.evictions
+        sample.residentBytes = HeapCensus.residentBytes() ?? 0
+        sample.level = "\(MemoryPressureMonitor.shared.level)"
+        return sample
+    }
 
-    func next() -> Int { taken.wrappingAdd(1, ordering: .relaxed).oldValue }
-}
-
-/// Digests of the pictures as they should be, painted once each.
-final class ExpectedDigests: Sendable {
-    private let seed: UInt64
-    private let known = Mutex<[Thumbnail: UInt64]>([:])
-
-    init(seed: UInt64) { self.seed = seed }
-
-    func digest(of thumbnail: Thumbnail) -> UInt64 {
-        if let digest = known.withLock({ $0[thumbnail] }) { return digest }
-        let digest = Digest.of(Raster.paint(thumbnail, seed: seed))
-        known.withLock { $0[thumbnail] = digest }
-        return digest
+    /// What the kernel may take back of this process without asking, by the kernel's own count (proc(5), smaps_rollup:
+    /// "LazyFree", memory marked by madvise(MADV_FREE)), in bytes. What it has taken already does not count.
+    private static var purgeableBytes: Int {
+        let text = SystemFiles.system.text("/proc/self/smaps_rollup") ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("LazyFree:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 }

@@ -5,27 +5,19 @@
 //===----------------------------------------------------------------------===//
 
 import Foundation
-import Testing
-
-@testable import cache_demo
+import MemoryPressure
 
 /// The program itself, which lies beside the test bundle, run as a user runs it.
 struct DemoProgram {
     static let url = Bundle.main.bundleURL.appending(path: "cache-demo")
 
-    /// Flags for a run that is over soon and asks for little.
-    static let short = [
-        "--seconds", "1.5", "--latency", "0", "--catalogue", "300", "--limit", "128MiB", "--neighbour", "16MiB",
-    ]
-
     let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
 
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    init(_ arguments: [String]) throws {
         process.executableURL = Self.url
         process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardError = errors
         try process.run()
@@ -64,13 +56,9 @@ struct DemoProgram {
     func leftovers() -> [String] {
         let pid = process.processIdentifier
         var found: [String] = []
-        let mounts = ControlGroupMounts(
-            processGroups: KernelFile.read("/proc/self/cgroup") ?? "",
-            mounts: KernelFile.read("/proc/self/mountinfo") ?? ""
-        )
-        for place in mounts.places {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
-            found += names.filter { $0.hasPrefix("cache-demo-\(pid)-") }.map { "\(place.directory)/\($0)" }
+        for directory in CgroupMembership.read(.system).flatMap(\.directories) {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            found += names.filter { $0.hasPrefix("cache-demo-\(pid)-") }.map { "\(directory)/\($0)" }
         }
         return found + Self.children(namedFor: pid)
     }
@@ -80,9 +68,9 @@ struct DemoProgram {
     private static func children(namedFor pid: Int32) -> [String] {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.filter { Int($0) != nil }.filter { process in
-            let arguments = KernelFile.read("/proc/\(process)/cmdline") ?? ""
-            guard arguments.contains("__child") else { return false }
-            let parent = (KernelFile.read("/proc/\(process)/status") ?? "").contains("PPid:\t\(pid)\n")
+            let arguments = SystemFiles.system.text("/proc/\(process)/cmdline") ?? ""
+            guard arguments.contains("--child") else { return false }
+            let parent = (SystemFiles.system.text("/proc/\(process)/status") ?? "").contains("PPid:\t\(pid)\n")
             return parent || arguments.contains("cache-demo-\(pid)-")
         }.map { "process \($0)" }
     }

@@ -11,63 +11,55 @@ import Testing
 
 /// Whole runs, short ones. One after the other: each wants the machine for itself.
 @Suite(.serialized) struct DemoRunTests {
-    private func report(_ arguments: [String]) throws -> (JSONReport, DemoProgram, DemoProgram.Result) {
-        let program = try DemoProgram(DemoProgram.short + ["--json"] + arguments)
-        let result = program.result()
-        let report = try JSONDecoder().decode(JSONReport.self, from: Data(result.output.utf8))
-        return (report, program, result)
+    private let ours = Contender.allCases.filter(\.isOurs)
+
+    /// The table's row of one contender.
+    private func row(_ contender: Contender, _ result: DemoProgram.Result) -> String {
+        let rows = result.output.split(separator: "\n").filter { "✓–✗".contains($0.first ?? " ") }
+        return String(rows.first { $0.dropFirst(2).hasPrefix(contender.title + " ") } ?? "")
     }
 
     @Test func `our caches survive, every byte is right, and nothing is left behind`() throws {
-        let (report, program, result) = try report(["--no-controls"])
-        #expect(result.code == 0, "\(report.verdict)")
-        #expect(report.verdict.success)
-        #expect(report.runs.map(\.contender) == [.memoryCache, .purgeableCache, .appleClasses])
-        for run in report.runs {
-            #expect(run.fate == .survived)
-            #expect(run.last.wrong == 0)
-            #expect(run.last.hits > 0)
-            #expect(run.last.downloads > 0)
-            #expect(run.neighbour?.killed == false)
+        let program = try DemoProgram(["--no-controls", "--limit", "128", "--neighbour", "16", "--seconds", "2"])
+        let result = program.result()
+        #expect(result.code == 0, "\(result.output)")
+        for contender in ours {
+            let row = row(contender, result)
+            #expect(row.contains("survived") || row.contains("not filled"), "\(result.output)")
+            #expect(row.contains(" %") && !row.contains(" 0.0 %") && row.contains("µs"), "hits: \(row)")
         }
+        #expect(!result.output.contains("wrong") && !result.output.contains("failed"), "\(result.output)")
+        for line in result.output.split(separator: "\n") { #expect(line.count <= 79, "\(line)") }
+        #expect(!result.output.contains("\u{1B}"), "no terminal, no colours")
         #expect(program.leftovers() == [])
     }
 
     @Test func `without a cgroup it says so, and gives the pressure signal by hand`() throws {
-        let (report, program, result) = try report(["--no-controls", "--no-cgroup"])
-        #expect(result.code == 0, "\(report.verdict)")
-        #expect(report.setting.controlGroup == nil)
-        #expect(report.setting.confinement.contains("by hand"))
-        for run in report.runs {
-            #expect(run.samples.contains { $0.level != "normal" }, "the neighbour's stay is pressure")
-            #expect(run.samples.allSatisfy { $0.groupBytes == nil })
-        }
+        let program = try DemoProgram(["--no-controls", "--no-cgroup", "--seconds", "4"])
+        let result = program.result()
+        #expect(result.code == 0, "\(result.output)")
+        #expect(result.output.contains("no cgroup (--no-cgroup was given)"))
+        #expect(result.output.contains("neighbour, critical"), "the neighbour's stay is pressure: \(result.output)")
         #expect(program.leftovers() == [])
     }
 
     @Test func `controls are reported, whatever becomes of them`() throws {
-        let (report, _, _) = try report(["--requests", "200"])
-        #expect(report.runs.map(\.contender) == Contender.allCases)
-        // Whichever comes first: the requests, the time, the kernel.
-        #expect(report.runs.allSatisfy { $0.last.requests >= 200 || $0.seconds >= 1.5 || $0.fate == .killed })
-        #expect(report.verdict.lines.count == 5)
+        let result = try DemoProgram(["--seconds", "0.5"]).result()
+        for contender in Contender.allCases { #expect(row(contender, result) != "", "\(result.output)") }
     }
 
-    @Test func `a trace gives the keys`() throws {
-        let path = try RequestStreamTests.write((0..<2_000).map { ($0 % 20, 30_000) })
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        let (report, _, result) = try report(["--no-controls", "--trace", path])
+    @Test func `a run too short to prove anything says so, and is no failure`() throws {
+        let result = try DemoProgram(["--no-controls", "--limit", "2000", "--seconds", "0.5"]).result()
         #expect(result.code == 0)
-        #expect(report.setting.distinctThumbnails == 20)
-        #expect(report.setting.distinctBytes == 20 * 30_000)
-        #expect(report.runs.allSatisfy { $0.last.entries == 20 })
+        #expect(result.output.contains("prove nothing: memory was never short. Give more --seconds."))
+        for contender in ours { #expect(row(contender, result).contains("not filled"), "\(result.output)") }
     }
 
     @Test func `the picture of a run is written where it was asked for`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "cache-demo-test-\(UUID()).svg").path
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let (_, _, result) = try report(["--no-controls", "--svg", path])
-        #expect(result.code == 0)
+        let result = try DemoProgram(["--no-controls", "--seconds", "0.5", "--svg", path]).result()
+        #expect(result.code == 0, "\(result.output)")
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.hasPrefix("<svg"))
         #expect(text.contains("memoryCache"))
@@ -75,7 +67,7 @@ import Testing
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `interrupted, it removes what it made`(signal: Int32) throws {
-        let program = try DemoProgram(["--no-controls", "--limit", "200MiB", "--seconds", "30"])
+        let program = try DemoProgram(["--no-controls", "--seconds", "30"])
         #expect(program.waits(for: "hits"))
         kill(program.process.processIdentifier, signal)
         let result = program.result()
@@ -84,7 +76,7 @@ import Testing
     }
 
     @Test func `killed, it takes its children with it, and the next run removes its groups`() throws {
-        let program = try DemoProgram(["--no-controls", "--limit", "200MiB", "--seconds", "30"])
+        let program = try DemoProgram(["--no-controls", "--seconds", "30"])
         #expect(program.waits(for: "hits"))
         kill(program.process.processIdentifier, SIGKILL)
         _ = program.result()
@@ -94,7 +86,7 @@ import Testing
             usleep(10_000)
         }
         #expect(!program.leftovers().contains { $0.hasPrefix("process") })
-        _ = try report(["--no-controls", "--requests", "20"])
+        _ = try DemoProgram(["--no-controls", "--seconds", "0.2"]).result()
         #expect(program.leftovers() == [])
     }
 }

@@ -1,0 +1,62 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Glibc
+
+/// A child that runs this same program with an order of its own.
+///
+/// Its standard input is a pipe that only we hold: its end tells the child that we are gone, however we went. Its
+/// standard output and error come back line by line.
+final class ChildProcess: Sendable {
+    /// What it prints, line by line, until it has ended.
+    let lines: AsyncStream<String>
+    private let process = Process()
+    private let input = Pipe()
+
+    init(_ order: ChildOrder) throws {
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
+        process.arguments = ["--child", String(decoding: try JSONEncoder().encode(order), as: UTF8.self)]
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        let (stream, continuation) = AsyncStream<String>.makeStream()
+        lines = stream
+        try Cleanup.start(self) { try process.run() }
+        Thread.detachNewThread { [process] in
+            var pending = Data()
+            while case let chunk = output.fileHandleForReading.availableData, !chunk.isEmpty {
+                pending += chunk
+                while let newline = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: pending[..<newline], as: UTF8.self))
+                    pending = Data(pending[(newline + 1)...])
+                }
+            }
+            process.waitUntilExit()
+            continuation.finish()
+        }
+    }
+
+    /// How it ended, once `lines` has.
+    var end: RunRecord.Fate {
+        switch (process.terminationReason, process.terminationStatus) {
+        case (.exit, 0): .survived
+        case (.uncaughtSignal, SIGKILL): .killed
+        case (.exit, let code): .failed("ended with code \(code)")
+        case (_, let signal): .failed("ended by signal \(signal)")
+        }
+    }
+
+    /// Writes a line to its standard input.
+    func send(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
+
+    /// Ends its standard input, which asks it to finish.
+    func closeInput() { try? input.fileHandleForWriting.close() }
+
+    /// Kills it, if it still lives.
+    func kill() { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
+}

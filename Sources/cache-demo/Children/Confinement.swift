@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Glibc
+import MemoryPressure
+
+/// What holds the runs' memory down: a cgroup of their own each, or, where none may be made, whatever is in force.
+enum Confinement: Sendable {
+    /// Groups can be made below `directory`.
+    case groups(below: String, isVersion1: Bool)
+    /// No group can be made, for `reason`; the pressure signal has to be given by hand.
+    case none(reason: String)
+
+    /// Finds the nearest place where a group can be made and a process moved into it, by doing so once.
+    static func find() async -> Confinement {
+        var reasons: [String] = []
+        for membership in CgroupMembership.read(.system) {
+            let isVersion1 = membership.version == .v1
+            for directory in membership.directories {
+                do {
+                    if !isVersion1 { try delegateMemory(below: directory) }
+                    removeOrphans(below: directory)
+                    let place = Confinement.groups(below: directory, isVersion1: isVersion1)
+                    if let group = try place.makeGroup("probe", limit: 1 << 30) {
+                        defer { group.remove() }
+                        try await probe(group)
+                    }
+                    return place
+                } catch {
+                    reasons.append("\(error)")
+                }
+            }
+        }
+        // The first refusal is the telling one: it comes from our own group.
+        return .none(reason: reasons.first ?? "no memory cgroups are mounted")
+    }
+
+    /// Makes a group for one run; nil where none can be made.
+    func makeGroup(_ name: String, limit: Int) throws -> ControlGroup? {
+        guard case .groups(let directory, let isVersion1) = self else { return nil }
+        let path = "\(directory)/\(Self.prefix)\(getpid())-\(name)"
+        let group = ControlGroup(directory: path, isVersion1: isVersion1)
+        try Cleanup.make(group, limit: limit)
+        return group
+    }
+
+    private static let prefix = "cache-demo-"
+
+    private static func probe(_ group: ControlGroup) async throws {
+        let child = try ChildProcess(.neighbour(group: group, bytes: 0))
+        child.closeInput()
+        for await _ in child.lines {}
+        guard child.end == .survived else {
+            throw ControlGroup.Refused(doing: "move a process into \(group.directory)", code: EPERM)
+        }
+    }
+
+    /// Removes groups of earlier runs whose process was killed before it could; a busy group stays.
+    private static func removeOrphans(below directory: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            guard let owner = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), owner != getpid(),
+                kill(owner, 0) != 0 && errno == ESRCH
+            else { continue }
+            rmdir(directory + "/" + name)
+        }
+    }
+
+    /// Lets groups below `directory` have memory limits (cgroup v2, "subtree control"). The kernel refuses it where the
+    /// group holds processes itself.
+    private static func delegateMemory(below directory: String) throws {
+        let control = directory + "/cgroup.subtree_control"
+        if SystemFiles.system.text(control)?.contains("memory") == true { return }
+        try ControlGroup.write("+memory", to: control)
+        Cleanup.add(undo: { try? ControlGroup.write("-memory", to: control) })
+    }
+}

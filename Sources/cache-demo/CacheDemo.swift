@@ -28,8 +28,9 @@ struct CacheDemo: AsyncParsableCommand {
             An origin server on 127.0.0.1 serves thumbnails. Five child processes fetch the same stream of them: two \
             controls that keep everything in a dictionary and in Foundation's NSCache, and three of this package: \
             MemoryCache, PurgeableCache, and NSCache with NSPurgeableData. Each runs in a memory cgroup of its own \
-            where one may be made (root, or a delegated cgroup), and midway a neighbour in the same cgroup takes \
-            memory for some seconds.
+            where one may be made (root, or a delegated cgroup). Midway a neighbour in the same cgroup takes memory \
+            for some seconds, and in that time the process itself takes a quarter of the limit at once, for a moment, \
+            as one that decodes a picture does.
 
             Exit codes: 0 our runs survived with no wrong byte (or ended before memory was short, which is said); \
             1 they did not; 64 a flag that cannot be obeyed.
@@ -64,11 +65,12 @@ struct CacheDemo: AsyncParsableCommand {
             if !condition { throw ValidationError(message()) }
         }
         try require((0...1 << 20).contains(neighbour), "--neighbour \(neighbour) must be from 0 to \(1 << 20) MiB")
-        let least = neighbour + Self.floor
+        // The burst is a quarter of the limit.
+        let least = (neighbour + Self.floor) * 4 / 3 + 1
         try require(
-            (least...1 << 21).contains(limit),
-            "--limit \(limit) must be from \(least) MiB, which the process (\(Self.floor)) and its neighbour "
-                + "(\(neighbour)) need, to \(1 << 21) MiB"
+            (least...1 << 22).contains(limit),
+            "--limit \(limit) must be from \(least) MiB, which the process (\(Self.floor)), its neighbour "
+                + "(\(neighbour)) and its burst (a quarter) need, to \(1 << 22) MiB"
         )
         try require(seconds > 0 && seconds <= 3600, "--seconds \(seconds) must be more than 0 and at most 3600")
         if let svg {
@@ -83,7 +85,7 @@ struct CacheDemo: AsyncParsableCommand {
     func run() async throws {
         if let child { return try await ChildOrder.obey(child) }
         defer { Cleanup.finish() }
-        if !(try await Session(self).run()) { throw ExitCode.failure }
+        if !(try await Session(options: self).run()) { throw ExitCode.failure }
     }
 
     /// The contenders, controls first: their fate is the question that ours answer.

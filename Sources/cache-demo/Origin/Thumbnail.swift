@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import CacheSimulation
+import Glibc
 
 /// A thumbnail at the origin. Its size and its bytes follow from its key, so that the origin keeps nothing, and that
 /// whoever holds the key can compare every byte.
@@ -40,30 +41,20 @@ struct Thumbnail: Hashable, Sendable {
     /// emptied can never look right.
     var bytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: wordCount * 8) { buffer, count in
+            count = wordCount * 8
             var word = SeededGenerator.splitMix(key) | 1
             for index in 0..<wordCount {
-                Self.advance(&word)
+                word ^= word << 13
+                word ^= word >> 7
+                word ^= word << 17
                 UnsafeMutableRawBufferPointer(buffer).storeBytes(of: word, toByteOffset: index * 8, as: UInt64.self)
             }
-            count = wordCount * 8
         }
     }
 
     /// Whether `bytes` are its own, every one of them.
     func isRight(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count == wordCount * 8 else { return false }
-        var word = SeededGenerator.splitMix(key) | 1
-        for index in 0..<wordCount {
-            Self.advance(&word)
-            if bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) != word { return false }
-        }
-        return true
-    }
-
-    @inline(__always)
-    private static func advance(_ word: inout UInt64) {
-        word ^= word << 13
-        word ^= word >> 7
-        word ^= word << 17
+        let own = self.bytes
+        return bytes.count == own.count && memcmp(bytes.baseAddress!, own, own.count) == 0
     }
 }

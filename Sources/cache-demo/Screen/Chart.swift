@@ -41,15 +41,19 @@ struct Chart {
         """
     }
 
-    /// The neighbour's stay in our runs: they begin and end alike.
+    /// The neighbour's stay and the burst in our runs: they begin and end alike.
     private var visits: [String] {
-        guard let stay = records.last(where: { $0.neighbour != nil })?.neighbour else { return [] }
-        return [band(stay, "stay"), text("neighbour", x(stay.lowerBound) + 6, Self.bottom - 10, "stay")]
+        guard let last = records.last(where: { $0.neighbour != nil }), let stay = last.neighbour else { return [] }
+        let burst = last.samples.filter { $0.burst == .held }.map(\.time)
+        let bursts = burst.first.map { [band($0...burst[burst.count - 1], "stay"), mark("burst", $0)] } ?? []
+        return [band(stay, "stay"), mark("neighbour", stay.lowerBound)] + bursts
     }
+
+    private func mark(_ words: String, _ time: Double) -> String { text(words, x(time) + 6, Self.bottom - 10, "stay") }
 
     private func band(_ span: ClosedRange<Double>, _ name: String) -> String {
         let width = x(span.upperBound) - x(span.lowerBound)
-        return "<rect x=\"\(x(span.lowerBound).place)\" y=\"\(Self.top)\" width=\"\(width.place)\" "
+        return "<rect x=\"\(x(span.lowerBound).tenths)\" y=\"\(Self.top)\" width=\"\(width.tenths)\" "
             + "height=\"\(Self.bottom - Self.top)\" class=\"\(name)\"/>"
     }
 
@@ -73,7 +77,7 @@ struct Chart {
     private var keys: [String] {
         var place = Self.left
         return records.flatMap { record in
-            defer { place += 50 + Double(record.contender.title.count) * 8 }
+            defer { place += 36 + Double(record.contender.title.count) * 8.8 }
             return [
                 line(place, 73, place + 22, 73, "\(record.contender)"),
                 text(record.contender.title, place + 28, 78, "name \(record.contender)"),
@@ -82,7 +86,7 @@ struct Chart {
     }
 
     private func curve(_ record: RunRecord) -> String {
-        let points = record.samples.map { "\(x($0.time).place),\(y($0.usedBytes).place)" }
+        let points = record.samples.map { "\(x($0.time).tenths),\(y($0.usedBytes).tenths)" }
         return "<polyline points=\"\(points.joined(separator: " "))\" class=\"\(record.contender)\"/>"
     }
 
@@ -95,7 +99,7 @@ struct Chart {
             let (x, y) = (x(record.last.time), y(record.last.usedBytes))
             let words = "\(record.fate == .killed ? "killed" : "ended") after \(record.last.time.tenths) s"
             return [
-                "<path d=\"M\((x - 5).place) \((y - 5).place)l10 10m-10 0l10-10\" "
+                "<path d=\"M\((x - 5).tenths) \((y - 5).tenths)l10 10m-10 0l10-10\" "
                     + "class=\"cross \(record.contender)\"/>",
                 text(words, x + (isLast ? 8 : -8), y - 8, "name \(record.contender)\(isLast ? "" : " end")"),
             ]
@@ -106,11 +110,11 @@ struct Chart {
     private func y(_ bytes: Int) -> Double { Self.bottom - Double(bytes) / ceiling * (Self.bottom - Self.top) }
 
     private func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ name: String) -> String {
-        "<line x1=\"\(x1.place)\" y1=\"\(y1.place)\" x2=\"\(x2.place)\" y2=\"\(y2.place)\" class=\"\(name)\"/>"
+        "<line x1=\"\(x1.tenths)\" y1=\"\(y1.tenths)\" x2=\"\(x2.tenths)\" y2=\"\(y2.tenths)\" class=\"\(name)\"/>"
     }
 
     private func text(_ words: String, _ x: Double, _ y: Double, _ name: String) -> String {
-        "<text x=\"\(x.place)\" y=\"\(y.place)\" class=\"\(name)\">\(words)</text>"
+        "<text x=\"\(x.tenths)\" y=\"\(y.tenths)\" class=\"\(name)\">\(words)</text>"
     }
 
     /// Light, and dark where the reader's system is. Blue, violet and green are ours; the controls are dotted in orange
@@ -127,15 +131,10 @@ struct Chart {
         .end{text-anchor:end}.middle{text-anchor:middle}
         rect.stay{fill:var(--stay);opacity:.12}text.stay{fill:var(--stay);font-weight:600}
         polyline,path,line{fill:none;stroke-width:2.5;stroke:var(--c);stroke-linejoin:round}.grid,.limit{stroke-width:1}
-        .name{fill:var(--c)}text.over{fill:var(--r)}
+        .name{fill:var(--c);font-size:14px}text.over{fill:var(--r)}
         .memoryCache{--c:var(--b)}.purgeableCache{--c:var(--v)}.appleClasses{--c:var(--g)}
         .dictionary{--c:var(--o)}.foundationCache{--c:var(--r)}
         polyline.dictionary,polyline.foundationCache{stroke-dasharray:2 3}
 
         """
-}
-
-extension Double {
-    /// A coordinate, to a tenth of a pixel.
-    fileprivate var place: String { String(format: "%.1f", self) }
 }

@@ -10,24 +10,17 @@ struct Row {
     /// The bar's columns.
     static let width = 24
 
-    private let record: RunRecord
-    private let limitBytes: Int
-    private let neighbourBytes: Int
+    let record: RunRecord
+    let limitBytes: Int
 
-    init(_ record: RunRecord, limitBytes: Int, neighbourBytes: Int) {
-        self.record = record
-        self.limitBytes = limitBytes
-        self.neighbourBytes = neighbourBytes
-    }
-
-    static let heading = Line("time".right(8) + "hits".right(9) + "held".right(9) + "evicted".right(8), .dim)
+    static let heading = Line("time".right(8) + "hits".right(9) + "held".right(10) + "evicted".right(8), .dim)
         .adding("  memory", .dim)
 
     var line: Line {
         let sample = record.last
         let figures = [
             "\(sample.time.tenths) s".right(8), (record.recentHitRate?.percent ?? "–").right(9),
-            sample.cachedBytes.inMebibytes.right(9), sample.evictions.grouped.right(8),
+            sample.cachedBytes.inMebibytes.right(10), sample.evictions.grouped.right(8),
         ]
         var line = Line(figures.joined() + "  ")
         var (bytes, filled) = (0, 0)
@@ -44,18 +37,26 @@ struct Row {
     /// The memory that is taken, in parts.
     private var parts: [(bytes: Int, glyph: String, style: Line.Style)] {
         let used = record.last.usedBytes
-        // The neighbour's memory is charged to the run's cgroup; where there is none, the bar is the run's alone.
-        let neighbour = record.isNeighbourIn && record.limitBytes != nil ? min(neighbourBytes, used) : 0
-        let purgeable = min(record.last.purgeableBytes, used - neighbour)
+        // What is charged to the run's cgroup and not its own: a neighbour's, but for some MiB of the kernel's. Where
+        // there is no cgroup, the bar is the run's alone.
+        let neighbour = record.neighbour != nil ? max(0, used - record.last.residentBytes) : 0
+        let burst = record.last.burst == .held ? min(limitBytes / 4, used - neighbour) : 0
+        let purgeable = min(record.last.purgeableBytes, used - neighbour - burst)
         return [
-            (used - neighbour - purgeable, "█", .blue), (purgeable, "▒", .green), (neighbour, "░", .magenta),
+            (used - neighbour - burst - purgeable, "█", .blue), (purgeable, "▒", .green), (burst, "▓", .yellow),
+            (neighbour, "░", .magenta),
         ]
     }
 
     /// What happens at this moment.
     var notes: String {
-        var notes = record.isNeighbourIn ? ["neighbour"] : []
-        if record.last.level != "normal" { notes.append(record.last.level) }
+        let level = record.last.level
+        var notes = level != "normal" ? [level] : record.isNeighbourIn ? ["neighbour"] : []
+        switch record.last.burst {
+        case .coming: notes.append("burst…")
+        case .held: notes.append("burst")
+        case .ahead, .over, .refused: break
+        }
         return notes.joined(separator: ", ")
     }
 }

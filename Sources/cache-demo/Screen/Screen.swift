@@ -12,14 +12,12 @@ import Synchronization
 /// newest row is drawn over itself ten times a second; in files and pipes, and where NO_COLOR or CI is set, it is plain.
 final class Screen: Sendable {
     private let limitBytes: Int
-    private let neighbourBytes: Int
     private let isLive: Bool
     /// The second that the last row is about, and what it notes; nil before the first.
     private let shown = Mutex<String?>(nil)
 
-    init(limitBytes: Int, neighbourBytes: Int) {
+    init(limitBytes: Int) {
         self.limitBytes = limitBytes
-        self.neighbourBytes = neighbourBytes
         let environment = ProcessInfo.processInfo.environment
         func isSet(_ name: String) -> Bool { !(environment[name] ?? "").isEmpty }
         isLive = isatty(1) != 0 && !isSet("NO_COLOR") && !isSet("CI") && environment["TERM"] != "dumb"
@@ -33,7 +31,7 @@ final class Screen: Sendable {
     /// Called with each sample, ten times a second at most.
     func show(_ record: RunRecord) {
         shown.withLock { shown in
-            let row = Row(record, limitBytes: limitBytes, neighbourBytes: neighbourBytes)
+            let row = Row(record: record, limitBytes: limitBytes)
             let (second, last) = (Int(record.last.time), shown)
             shown = "\(second) \(row.notes)"
             if last == nil {
@@ -52,7 +50,9 @@ final class Screen: Sendable {
     func end(_ record: RunRecord) {
         if isLive { emit("\n") }
         shown.withLock { $0 = nil }
-        if case .killed = record.fate { print([Line("  killed by the kernel at \(record.last.time.tenths) s", .red)]) }
+        guard record.fate == .killed else { return }
+        let burst = record.diedOfBurst ? ", in its own burst" : ""
+        print([Line("  killed by the kernel at \(record.last.time.tenths) s\(burst)", .red)])
     }
 
     func finish(_ verdict: Verdict) {
@@ -74,15 +74,8 @@ final class Screen: Sendable {
     }
 }
 
-/// Writes text whole to standard output. Where nobody reads it any more (`cache-demo | head`), there is nothing left to
-/// run for: the program ends as it does when it is told to.
+/// Writes to standard output. Where nobody reads it any more (`cache-demo | head`), there is nothing left to run for: the
+/// program ends as it does when it is told to.
 private func emit(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-        let count = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
-        if count < 0 && errno == EINTR { continue }
-        if count < 0 && errno == EPIPE { kill(getpid(), SIGTERM) }
-        guard count > 0 else { return }
-        bytes = bytes.dropFirst(count)
-    }
+    do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch { kill(getpid(), SIGTERM) }
 }

@@ -42,12 +42,12 @@ struct Verdict: Sendable {
     }
 
     private static let heading = Line(" ".padded(to: 27) + "".padded(to: 11), .plain)
-        .adding("after".right(8) + "hits".right(9) + "held".right(9) + "a hit".right(9), .dim)
+        .adding("after".right(8) + "burst".right(6) + "hits".right(8) + "held".right(11) + "a hit".right(8), .dim)
 }
 
 extension RunRecord {
-    /// One row: how it ended, after how long, hits among all requests, bytes held, the median time of a hit. Rows for
-    /// what went wrong follow.
+    /// One row: how it ended, after how long, whether it lived through its burst, hits among all requests, bytes held,
+    /// the median time of a hit. Rows for what went wrong follow.
     var summary: [Line] {
         let word =
             switch fate {
@@ -57,14 +57,16 @@ extension RunRecord {
             }
         let mark = fate == .survived && last.wrong == 0 ? memoryWasShort ? "✓" : "–" : "✗"
         let style: Line.Style = keptItsPromise ? .green : .red
+        let burst = last.burst == .over ? "lived" : diedOfBurst ? "died" : "–"
         let figures = [
-            "\(last.time.tenths) s".right(8), (last.hitRate()?.percent ?? "–").right(9),
-            last.cachedBytes.inMebibytes.right(9), last.hitNanoseconds.asTime.right(9),
+            "\(last.time.tenths) s".right(8), burst.right(6), (last.hitRate()?.percent ?? "–").right(8),
+            last.cachedBytes.inMebibytes.right(11), last.hitNanoseconds.asTime.right(8),
         ]
         let row = Line("\(mark) ", style).adding(contender.title.padded(to: 25), .bold)
             .adding(word.padded(to: 11), style).adding(figures.joined())
         var trouble: [String] = []
         if case .failed(let words) = fate { trouble.append(words + (self.words.isEmpty ? "" : " (“\(self.words)”)")) }
+        if last.burst == .refused { trouble.append("no room for the burst that it announced") }
         if last.wrong > 0 { trouble.append("\(last.wrong) wrong values") }
         if last.failures > 0 { trouble.append("\(last.failures) failed requests") }
         return [row] + trouble.map { Line("  \($0)".prefix(79).description, .red) }

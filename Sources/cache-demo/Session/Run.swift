@@ -20,7 +20,7 @@ struct Run {
 
     /// Runs it to its end, whatever that is.
     func record() async throws -> RunRecord {
-        var record = RunRecord(order.contender, limitBytes: order.group == nil ? nil : limitBytes)
+        var record = RunRecord(contender: order.contender, limitBytes: order.group == nil ? nil : limitBytes)
         let child = try ChildProcess(.run(order))
         let watchdog = Task {
             guard (try? await Task.sleep(for: .seconds(order.seconds + Self.patience))) != nil else { return false }

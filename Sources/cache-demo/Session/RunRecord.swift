@@ -26,11 +26,6 @@ struct RunRecord: Sendable {
     /// The last that it printed and that was no sample.
     var words = ""
 
-    init(_ contender: Contender, limitBytes: Int?) {
-        self.contender = contender
-        self.limitBytes = limitBytes
-    }
-
     /// The last figures that it told; all zero if it never did.
     var last: Sample { samples.last ?? Sample() }
 
@@ -56,6 +51,11 @@ struct RunRecord: Sendable {
         return fate == .killed || samples.contains { $0.evictions > 0 || $0.groupBytes ?? 0 >= full }
     }
 
-    /// What the promise is: alive to the end, and no wrong byte.
-    var keptItsPromise: Bool { fate == .survived && last.wrong == 0 && last.failures == 0 && last.requests > 0 }
+    /// What the promise is: alive to the end, the burst among it, and no wrong byte.
+    var keptItsPromise: Bool {
+        fate == .survived && last.burst == .over && last.wrong == 0 && last.failures == 0 && last.requests > 0
+    }
+
+    /// Whether it died of its own burst: it had begun to take it and not yet given it back.
+    var diedOfBurst: Bool { fate == .killed && (last.burst == .coming || last.burst == .held) }
 }

@@ -8,9 +8,7 @@ import Foundation
 
 /// The demo from its first line to its verdict: origin, confinement, one run after the other, chart.
 struct Session {
-    private let options: CacheDemo
-
-    init(_ options: CacheDemo) { self.options = options }
+    let options: CacheDemo
 
     /// True if our runs survived with no wrong byte.
     func run() async throws -> Bool {
@@ -19,7 +17,7 @@ struct Session {
         let origin = try await OriginServer()
         let confinement = options.noCgroup ? .none(reason: "--no-cgroup was given") : await Confinement.find()
         let limit = options.limit << 20
-        let screen = Screen(limitBytes: limit, neighbourBytes: options.neighbour << 20)
+        let screen = Screen(limitBytes: limit)
         screen.begin(Self.introduction(options, port: origin.port, confinement))
 
         var records: [RunRecord] = []
@@ -29,7 +27,8 @@ struct Session {
                 group: try confinement.makeGroup(contender.rawValue, limit: limit),
                 port: origin.port,
                 seed: options.seed,
-                seconds: options.seconds
+                seconds: options.seconds,
+                burstBytes: limit / 4
             )
             let run = Run(order: order, limitBytes: limit, neighbourBytes: options.neighbour << 20, screen: screen)
             records.append(try await run.record())
@@ -54,7 +53,10 @@ struct Session {
                 + "\(Runner.workers) at a time",
         ] + confinement.words(limit: options.limit) + [
             "neighbour  takes \(options.neighbour) MiB beside each run, from \(Int(from)) % of it to \(Int(until)) %",
-            "bars       █ kept   ▒ purgeable   ░ the neighbour's, of \(options.limit) MiB",
+            "burst      at \(Int(Runner.burstTime * 100)) % the run itself takes \(options.limit / 4) MiB at once, "
+                + "as a decoder does",
+            "           (ours announce it by MemoryReserve.withFree, controls do not)",
+            "bars       █ kept  ▒ purgeable  ▓ the burst  ░ the neighbour, of \(options.limit) MiB",
         ]
     }
 }

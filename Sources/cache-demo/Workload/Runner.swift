@@ -7,6 +7,7 @@
 import CacheSimulation
 import Foundation
 import Glibc
+import MemoryCaching
 import MemoryPressure
 import PurgeableMemory
 import Synchronization
@@ -19,6 +20,8 @@ struct RunOrder: Codable, Sendable {
     var port: UInt16
     var seed: UInt64
     var seconds: Double
+    /// A quarter of the limit: what the library promises that a process with full caches can take at once.
+    var burstBytes: Int
 }
 
 /// One run, in a child of its own: workers serve the requests through one kind of cache until time is up.
@@ -28,6 +31,8 @@ struct RunOrder: Codable, Sendable {
 final class Runner: Sendable {
     /// Concurrent requests, and connections.
     static let workers = 8
+    /// The burst comes when so much of the run is over, while the neighbour is there, and lasts a twentieth of the run.
+    static let burstTime = 0.6
     /// Samples a second: as often as the screen is drawn.
     private static let rate = 10.0
 
@@ -57,6 +62,7 @@ final class Runner: Sendable {
             while tell() { Thread.sleep(forTimeInterval: 1 / Self.rate) }
         }
         await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in await takeBurst() }
             for _ in 0..<Self.workers {
                 group.addTask { [self] in
                     repeat { await serve() } while ContinuousClock.now - start < .seconds(order.seconds)
@@ -92,6 +98,33 @@ final class Runner: Sendable {
                 counts.sample.failures += 1
             }
         }
+    }
+
+    /// Takes memory for the process's own work, as a decoder does. Ours announce it: the caches make room first.
+    private func takeBurst() async {
+        try? await Task.sleep(for: .seconds(order.seconds * Self.burstTime))
+        note(.coming)
+        if order.contender.isOurs {
+            await MemoryReserve.withFree(bytes: order.burstBytes) { freeBytes in
+                if freeBytes >= order.burstBytes { await holdBurst() } else { note(.refused) }
+            }
+        } else {
+            await holdBurst()
+        }
+    }
+
+    private func holdBurst() async {
+        let memory = [UInt8](repeating: 0xA5, count: order.burstBytes)
+        note(.held)
+        try? await Task.sleep(for: .seconds(order.seconds / 20))
+        withExtendedLifetime(memory) {}
+        note(.over)
+    }
+
+    /// Tells the parent at once: this may be the last that it hears.
+    private func note(_ burst: Burst) {
+        counts.withLock { $0.sample.burst = burst }
+        tell()
     }
 
     /// Sends the pressure that the parent calls for, where no kernel does. The end of the pipe means that the parent is

@@ -6,6 +6,18 @@
 
 import Foundation
 
+/// Where a run is with its burst: the memory that the process takes at once for its own work.
+enum Burst: String, Codable {
+    case ahead
+    /// Announced, by those of ours, and being taken.
+    case coming
+    /// Written, every byte of it.
+    case held
+    case over
+    /// Not taken, because less was free when it had been announced.
+    case refused
+}
+
 /// What a run looks like at one moment: counters since its start, and amounts as they are. The child tells them.
 struct Sample: Codable, Sendable, Equatable {
     /// Seconds since the run's start.
@@ -22,6 +34,7 @@ struct Sample: Codable, Sendable, Equatable {
     /// Private resident memory of the run's process, in bytes.
     var residentBytes = 0
     var level = "normal"
+    var burst = Burst.ahead
     /// Entries that have left the cache.
     var evictions = 0
     /// Nanoseconds of the median hit, 0 while there was none.

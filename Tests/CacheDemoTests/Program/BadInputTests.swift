@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a limit below what the process needs`() throws {
-        try expectRefusal(["--limit", "20"], naming: "--limit 20", "from 164 MiB")
+        try expectRefusal(["--limit", "20"], naming: "--limit 20", "from 219 MiB")
     }
 
     @Test func `help is no error`() throws {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct ScreenTests {
     /// A run of ours in the middle of the neighbour's stay.
     static func record(_ contender: Contender = .memoryCache) -> RunRecord {
-        var record = RunRecord(contender, limitBytes: 256 << 20)
+        var record = RunRecord(contender: contender, limitBytes: 256 << 20)
         for tenth in 0...50 {
             var sample = Sample()
             sample.time = Double(tenth) / 10
@@ -21,21 +21,23 @@ import Testing
             sample.cachedBytes = tenth << 22
             sample.purgeableBytes = 64 << 20
             sample.groupBytes = tenth < 50 ? tenth << 22 : 240 << 20
+            sample.residentBytes = 144 << 20
             sample.level = tenth > 40 ? "warning" : "normal"
             sample.evictions = 3 * tenth
             record.samples.append(sample)
         }
         record.neighbour = 4...5
+        record.samples[50].burst = .over
         return record
     }
 
     private func row(_ record: RunRecord) -> Line {
-        Row(record, limitBytes: 256 << 20, neighbourBytes: 96 << 20).line
+        Row(record: record, limitBytes: 256 << 20).line
     }
 
     @Test func `a row tells all that there is to tell, in 79 columns`() {
         let text = row(Self.record()).text
-        for words in ["5.0 s", "60.0 %", "200 MiB", "150", "neighbour, warning"] {
+        for words in ["5.0 s", "60.0 %", "200 MiB", "150", "warning"] {
             #expect(text.contains(words), "“\(words)” in “\(text)”")
         }
         #expect(text.count <= 79 && !text.contains("\u{1B}"))
@@ -54,6 +56,18 @@ import Testing
         #expect(row(beyond).text.filter { "█▒░·".contains($0) }.count == Row.width)
     }
 
+    @Test func `a burst has its mark on the time line, and its share of the bar`() {
+        var burst = Self.record()
+        burst.samples[50].level = "normal"
+        #expect(!row(burst).text.contains("burst"))
+        burst.samples[50].burst = .coming
+        #expect(row(burst).text.hasSuffix("neighbour, burst…"))
+        burst.samples[50].burst = .held
+        #expect(row(burst).text.hasSuffix("neighbour, burst") && row(burst).text.count <= 79)
+        // 16 MiB kept, 64 purgeable, 64 the burst's, 96 the neighbour's, 16 free.
+        #expect("█▒▓░·".map { glyph in row(burst).text.filter { $0 == glyph }.count } == [2, 6, 6, 9, 1])
+    }
+
     @Test(arguments: [20, 40, 79, 200])
     func `no line is wider than the terminal, whatever its width`(columns: Int) {
         let visible = row(Self.record()).coloured(columns: columns).replacing(#/\u{1B}\[[0-9;]*m/#, with: "")
@@ -61,7 +75,7 @@ import Testing
     }
 
     @Test func `a run that has told nothing yet can be shown`() {
-        #expect(row(RunRecord(.dictionary, limitBytes: nil)).text.contains("0.0 s"))
+        #expect(row(RunRecord(contender: .dictionary, limitBytes: nil)).text.contains("0.0 s"))
     }
 
     @Test func `a cut line ends its colour`() {

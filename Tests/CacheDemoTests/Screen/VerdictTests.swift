@@ -41,7 +41,7 @@ import Testing
         var records = asPromised
         for index in records.indices {
             records[index].samples[50].time = 3_600
-            records[index].samples[50].cachedBytes = 123_456 << 20
+            records[index].samples[50].cachedBytes = 12_345 << 20
         }
         let verdict = verdict(records)
         for line in verdict.lines.dropFirst() {
@@ -49,6 +49,27 @@ import Testing
         }
         for line in verdict.lines { #expect(line.text.count <= 79, "\(line.text)") }
         #expect(verdict.conclusion.count <= 79)
+    }
+
+    @Test func `the table says who lived through its burst`() {
+        func row(_ fate: RunRecord.Fate, _ burst: Burst) -> String {
+            var record = run(.memoryCache, fate)
+            record.samples[50].burst = burst
+            return verdict([record]).lines.map(\.text).joined()
+        }
+        #expect(row(.survived, .over).contains(" lived "))
+        #expect(row(.killed, .coming).contains(" died ") && row(.killed, .held).contains(" died "))
+        for text in [row(.killed, .ahead), row(.survived, .refused)] {
+            #expect(!text.contains(" lived ") && !text.contains(" died "))
+        }
+        #expect(row(.killed, .over).contains(" lived "), "killed later, of something else")
+        #expect(row(.survived, .refused).contains("no room for the burst"))
+    }
+
+    @Test func `a run that refused its burst has not kept its promise`() {
+        var record = run(.memoryCache, .survived)
+        record.samples[50].burst = .refused
+        #expect(!verdict([record]).success)
     }
 
     @Test func `a run that never filled memory proves nothing, and says so`() {
@@ -92,7 +113,7 @@ import Testing
     }
 
     @Test func `a run that served nothing is no success`() {
-        #expect(!verdict([RunRecord(.memoryCache, limitBytes: nil)]).success)
+        #expect(!verdict([RunRecord(contender: .memoryCache, limitBytes: nil)]).success)
         #expect(!verdict([]).success)
     }
 
@@ -106,7 +127,7 @@ import Testing
     }
 
     @Test func `a chart of runs that told nothing is still a chart`() {
-        let records = Contender.allCases.map { RunRecord($0, limitBytes: nil) }
+        let records = Contender.allCases.map { RunRecord(contender: $0, limitBytes: nil) }
         let svg = Chart(records, limitBytes: 256 << 20, conclusion: "").svg
         #expect(XMLParser(data: Data(svg.utf8)).parse())
         #expect(!svg.contains("nan") && !svg.contains("inf"))

@@ -20,7 +20,7 @@ import Testing
     @Test func `no durations have no median`() { #expect(LatencyHistogram().median == 0) }
 
     @Test func `a window's hit rate is of that window alone`() {
-        var record = RunRecord(.dictionary, limitBytes: nil)
+        var record = RunRecord(contender: .dictionary, limitBytes: nil)
         #expect(record.recentHitRate == nil)
         for (time, requests, hits) in [(0.5, 100, 0), (1.0, 200, 0), (1.5, 300, 100), (2.0, 400, 200)] {
             var sample = Sample()

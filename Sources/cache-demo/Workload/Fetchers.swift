@@ -4,8 +4,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import Foundation
 import MemoryCaching
 import Synchronization
+
+/// A control: what everybody writes first, a dictionary behind a lock. It keeps everything.
+final class DictionaryFetcher: Fetcher {
+    private let downloader: Downloader
+    private let values = Mutex<[String: Data]>([:])
+    private let bytes = Atomic(0)
+
+    init(downloader: Downloader) { self.downloader = downloader }
+
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Bool {
+        if let cached = values.withLock({ $0[path] }) {
+            cached.withUnsafeBytes(use)
+            return true
+        }
+        let data = try await downloader.data(at: path)
+        let isNew = values.withLock { $0.updateValue(data, forKey: path) == nil }
+        if isNew { bytes.wrappingAdd(data.count, ordering: .relaxed) }
+        data.withUnsafeBytes(use)
+        return false
+    }
+
+    var contents: CacheContents { CacheContents(bytes: bytes.load(ordering: .relaxed)) }
+}
+
+/// A control: the NSCache that Foundation has on Linux, used as Item 50 says.
+///
+/// It does not tell how many bytes it holds. It has no limit here and evicts nothing, so what was stored is what it
+/// holds.
+final class FoundationCacheFetcher: Fetcher {
+    private let downloader: Downloader
+    // Foundation's class is documented as safe for threads, but not declared Sendable.
+    private nonisolated(unsafe) let cache = Foundation.NSCache<NSString, NSData>()
+    private let bytes = Atomic(0)
+    private let paths = Mutex<Set<String>>([])
+
+    init(downloader: Downloader) { self.downloader = downloader }
+
+    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Bool {
+        if let cached = cache.object(forKey: path as NSString) {
+            use(UnsafeRawBufferPointer(start: cached.bytes, count: cached.length))
+            return true
+        }
+        let data = try await downloader.data(at: path)
+        cache.setObject(data as NSData, forKey: path as NSString, cost: data.count)
+        if paths.withLock({ $0.insert(path).inserted }) { bytes.wrappingAdd(data.count, ordering: .relaxed) }
+        data.withUnsafeBytes(use)
+        return false
+    }
+
+    var contents: CacheContents { CacheContents(bytes: bytes.load(ordering: .relaxed)) }
+}
 
 /// The first lines of the README: ordinary values, no limit, and one load for all who ask.
 final class MemoryCacheFetcher: Fetcher {

@@ -77,10 +77,10 @@ struct Chart {
     private var keys: [String] {
         var place = Self.left
         return records.flatMap { record in
-            defer { place += 36 + Double(record.contender.title.count) * 8.8 }
+            defer { place += 28 + Double(record.contender.title.count) * 9.2 }
             return [
-                line(place, 73, place + 22, 73, "\(record.contender)"),
-                text(record.contender.title, place + 28, 78, "name \(record.contender)"),
+                line(place, 73, place + 14, 73, "\(record.contender)"),
+                text(record.contender.title, place + 18, 78, "name \(record.contender)"),
             ]
         }
     }

@@ -19,7 +19,7 @@ struct ControlGroup: Sendable, Codable {
     struct Refused: Error, CustomStringConvertible {
         var description: String
 
-        init(doing what: String, code: Int32 = errno) { description = "\(what): \(String(cString: strerror(code)))" }
+        init(doing what: String, code: Int32 = errno) { description = "\(String(cString: strerror(code))): \(what)" }
     }
 
     /// Makes the group with a limit of `limit` bytes.

@@ -17,16 +17,16 @@ struct Verdict: Sendable {
         let ours = records.filter(\.contender.isOurs)
         success = !ours.isEmpty && ours.allSatisfy(\.keptItsPromise)
         let isLimited = records.allSatisfy { $0.limitBytes != nil }
-        let held = isLimited ? "in \(limitBytes.inMebibytes)" : "under the pressure signalled"
+        let held = isLimited ? " in \(limitBytes.inMebibytes)" : ""
         let idle = ours.filter { !$0.memoryWasShort }.count
         conclusion =
             if !success {
-                "Not as promised: not all of our runs survived \(held), every byte right."
+                "Not as promised: not all of our runs survived\(held), every byte right."
             } else if idle > 0 {
                 "\(idle == ours.count ? "Our runs prove" : "\(idle) of our \(ours.count) runs prove") nothing: "
                     + "memory was never short. Give more --seconds."
             } else {
-                "Our caches survived \(held), every byte right\(Self.fate(of: records, isLimited))."
+                "Our caches survived\(held), every byte right\(Self.fate(of: records, isLimited))."
             }
     }
 
@@ -35,9 +35,9 @@ struct Verdict: Sendable {
         let killed = controls.filter { $0.fate == .killed }.count
         return switch killed {
         case _ where controls.isEmpty: ""
-        case 0: "; the controls were not killed\(isLimited ? "" : " (nothing limits them)")"
+        case 0: isLimited ? "; the controls were not killed" : "; nothing limits the controls"
         case controls.count: "; both controls were killed"
-        default: "; one of the controls was killed"
+        default: "; one control was killed"
         }
     }
 

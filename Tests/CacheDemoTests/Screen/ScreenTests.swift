@@ -86,10 +86,11 @@ import Testing
 
     @Test func `the introduction fits 80 columns, and says what holds memory down`() throws {
         let options = try CacheDemo.parse([])
+        let refused = ControlGroup.Refused(doing: "mkdir /" + String(repeating: "slice/", count: 20), code: 13)
         let confinements: [Confinement] = [
-            .groups(below: "/sys/fs/cgroup", isVersion1: false), .none(reason: "--no-cgroup was given"),
+            .groups(below: "/sys/fs/cgroup", isVersion1: false), .none(reason: "\(refused)"),
         ]
-        for (confinement, words) in zip(confinements, ["cgroup (v2)", "by hand"]) {
+        for (confinement, words) in zip(confinements, ["cgroup (v2)", "(Permission denied: mkdir /slice/"]) {
             let lines = Session.introduction(options, port: 65_535, confinement)
             #expect(lines.contains { $0.contains(words) })
             for line in lines { #expect(line.count <= 77, "\(line)") }

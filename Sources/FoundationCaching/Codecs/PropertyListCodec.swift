@@ -17,14 +17,29 @@ public struct PropertyListCodec<Value: Codable>: CacheCodec {
     public init() {}
 
     /// The value's property list.
+    ///
+    /// - Throws: what the encoder throws; `EncodingError` for more than 512 containers inside each other.
     public func encode(_ value: Value) throws -> [UInt8] {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
-        return Array(try encoder.encode(value))
+        let bytes = Array(try encoder.encode(value))
+        guard bytes.withUnsafeBytes({ PropertyListNesting($0)?.isTree == true }) else {
+            let context = EncodingError.Context(codingPath: [], debugDescription: "nested more than 512 deep")
+            throw EncodingError.invalidValue(value, context)
+        }
+        return bytes
     }
 
-    /// The value of this property list.
+    /// The value of this property list, which must be a binary one.
+    ///
+    /// - Throws: what the decoder throws; `DecodingError` for bytes that ``encode(_:)`` does not make.
     public func decode(_ bytes: RawSpan) throws -> Value {
-        try bytes.withUnsafeBytes { try PropertyListDecoder().decode(Value.self, from: Data($0)) }
+        try bytes.withUnsafeBytes { bytes in
+            guard PropertyListNesting(bytes)?.isTree == true else {
+                let context = DecodingError.Context(codingPath: [], debugDescription: "no such binary property list")
+                throw DecodingError.dataCorrupted(context)
+            }
+            return try PropertyListDecoder().decode(Value.self, from: Data(bytes))
+        }
     }
 }

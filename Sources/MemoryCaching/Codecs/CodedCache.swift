@@ -86,8 +86,9 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         let encoded = encoding(load)
         let found = try await bytes.bytes(forKey: key, load: encoded)
         if let value = try? decode(found) { return value }
-        // Of another version: what has been loaded just now is understood, or the codec's error says why not.
-        let loaded = try await bytes.refreshBytes(forKey: key, load: encoded)
+        removeUnknown(key)
+        // What has been loaded just now is understood, or the codec's error says why not.
+        let loaded = try await bytes.bytes(forKey: key, load: encoded)
         return try decode(loaded)
     }
 

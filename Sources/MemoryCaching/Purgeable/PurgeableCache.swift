@@ -178,11 +178,11 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     func setGeneral(_ bytes: UnsafeRawBufferPointer, forKey key: Key, expiresAfter lifetime: Duration?) -> Bool {
         if loading.isListening { loading.willChange(key) }
-        var lifetime = lifetime ?? loading.lifetimes.afterWrite
         // Options that look at the value are given a copy of it.
-        if loading.lifetimes.isVarying {
-            lifetime = loading.lifetimes.lifetime(of: Array(bytes), forKey: key, given: lifetime)
-        }
+        let lifetime =
+            loading.lifetimes.isVarying
+            ? loading.lifetimes.lifetime(of: Array(bytes), forKey: key, given: lifetime)
+            : lifetime ?? loading.lifetimes.afterWrite
         return keyed.set(bytes, forKey: key, expiresAfter: lifetime) == .stored
     }
 

@@ -1,0 +1,98 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// A look at the shape of a binary property list before it is decoded.
+///
+/// `PropertyListDecoder` follows references as deep as they lead: a list that contains itself, or some thousand lists
+/// inside each other, overflow the stack and end the process; lists that name the same list twice each take time without
+/// end. What `PropertyListEncoder` writes names every container once, so that containers make a tree.
+///
+/// - SeeAlso: the format is described at the top of CFBinaryPList.c in Apple's Core Foundation.
+struct PropertyListNesting {
+    private let bytes: UnsafeRawBufferPointer
+    private let offsetLength: Int
+    private let referenceLength: Int
+    private let count: Int
+    private let top: Int
+    private let offsets: Int
+
+    /// Containers inside each other at most: as many as Foundation's `JSONDecoder` takes.
+    private static let deepest = 512
+    private static let trailerLength = 32
+
+    /// Nil where the bytes are no binary property list.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        guard bytes.starts(with: "bplist00".utf8), bytes.count >= 8 + Self.trailerLength else { return nil }
+        let trailer = bytes.count - Self.trailerLength
+        offsetLength = Int(bytes[trailer + 6])
+        referenceLength = Int(bytes[trailer + 7])
+        guard let count = Self.number(bytes, at: trailer + 8, length: 8),
+            let top = Self.number(bytes, at: trailer + 16, length: 8),
+            let offsets = Self.number(bytes, at: trailer + 24, length: 8),
+            1...8 ~= offsetLength, 1...8 ~= referenceLength, top < count, offsets <= trailer,
+            count <= (trailer - offsets) / offsetLength
+        else { return nil }
+        (self.count, self.top, self.offsets) = (count, top, offsets)
+    }
+
+    /// Whether containers make a tree that is not too deep. O(*n*) in the references.
+    var isTree: Bool {
+        var depths = [UInt16](repeating: 0, count: count)
+        depths[top] = 1
+        var found = [top]
+        while let object = found.popLast() {
+            guard let references = references(of: object) else { return false }
+            for place in stride(from: references.lowerBound, to: references.upperBound, by: referenceLength) {
+                guard let next = Self.number(bytes, at: place, length: referenceLength), next < count else {
+                    return false
+                }
+                guard isContainer(next) else { continue }
+                guard depths[next] == 0, depths[object] < Self.deepest else { return false }
+                depths[next] = depths[object] + 1
+                found.append(next)
+            }
+        }
+        return true
+    }
+
+    /// Where an object is; nil outside of the list.
+    private func offset(of object: Int) -> Int? {
+        let place = Self.number(bytes, at: offsets + object * offsetLength, length: offsetLength)
+        return place.flatMap { $0 < offsets ? $0 : nil }
+    }
+
+    /// Arrays, ordered sets, sets and dictionaries.
+    private func isContainer(_ object: Int) -> Bool { offset(of: object).map { bytes[$0] >> 4 >= 0xA } ?? false }
+
+    /// The bytes that hold an object's references; none where it has none, nil where they are not inside of the list.
+    private func references(of object: Int) -> Range<Int>? {
+        guard let offset = offset(of: object) else { return nil }
+        let kind = bytes[offset] >> 4
+        guard kind >= 0xA else { return offset..<offset }
+        var (length, begin) = (Int(bytes[offset] & 0xF), offset + 1)
+        if length == 0xF {
+            // The length is an integer of its own, of 2ⁿ bytes.
+            guard begin < offsets, bytes[begin] & 0xFC == 0x10,
+                let long = Self.number(bytes, at: begin + 1, length: 1 << Int(bytes[begin] & 3))
+            else { return nil }
+            begin += 1 + (1 << Int(bytes[begin] & 3))
+            length = long
+        }
+        let (double, overflow) = length.multipliedReportingOverflow(by: kind == 0xD ? 2 : 1)
+        let (size, overflowToo) = double.multipliedReportingOverflow(by: referenceLength)
+        guard !overflow, !overflowToo, begin <= offsets, size <= offsets - begin else { return nil }
+        return begin..<begin + size
+    }
+
+    /// A big-endian number; nil outside of the bytes, or beyond an Int.
+    private static func number(_ bytes: UnsafeRawBufferPointer, at offset: Int, length: Int) -> Int? {
+        guard offset >= 0, offset <= bytes.count - length else { return nil }
+        var value: UInt64 = 0
+        for byte in bytes[offset..<offset + length] { value = value << 8 | UInt64(byte) }
+        return Int(exactly: value)
+    }
+}

@@ -38,6 +38,7 @@ let package = Package(
         .library(name: "ValkeyCaching", targets: ["ValkeyCaching"]),
         .library(name: "PurgeableMemory", targets: ["PurgeableMemory"]),
         .library(name: "MemoryPressure", targets: ["MemoryPressure"]),
+        .library(name: "MemoryCachingTestKit", targets: ["MemoryCachingTestKit"]),
         .library(name: "CacheSimulation", targets: ["CacheSimulation"]),
     ],
     traits: [
@@ -99,6 +100,9 @@ let package = Package(
         // Replays traces through the product.
         .target(name: "CacheSimulation", dependencies: ["MemoryCaching"], swiftSettings: settings),
 
+        // For the tests of users, and our own.
+        .target(name: "MemoryCachingTestKit", swiftSettings: settings),
+
         // Tests: one target per library, the concurrency stress apart so that ThreadSanitizer can run it alone.
         .target(name: "_CSanitizerSupport", path: "Tests/_CSanitizerSupport"),
         .target(
@@ -133,7 +137,8 @@ let package = Package(
         .testTarget(
             name: "MemoryCachingTests",
             dependencies: [
-                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ForkSafety", "_CacheTestSupport", "memory-fill",
+                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ForkSafety", "MemoryCachingTestKit",
+                "_CacheTestSupport", "memory-fill",
                 .product(
                     name: "MetricsTestKit",
                     package: "swift-metrics",
@@ -149,13 +154,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "MemoryCachingTestKitTests",
+            dependencies: ["MemoryCachingTestKit", "MemoryCaching"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FoundationCachingTests",
             dependencies: ["FoundationCaching", "MemoryCaching", "PurgeableMemory", "_CacheTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "TieredCachingTests",
-            dependencies: ["TieredCaching", "MemoryCaching", "FoundationCaching", "_CacheTestSupport"],
+            dependencies: [
+                "TieredCaching", "MemoryCaching", "FoundationCaching", "MemoryCachingTestKit", "_CacheTestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -176,7 +188,8 @@ let package = Package(
         .testTarget(
             name: "ConcurrencyTests",
             dependencies: [
-                "MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure", "_CacheTestSupport",
+                "MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure", "MemoryCachingTestKit",
+                "_CacheTestSupport",
             ],
             swiftSettings: settings
         ),

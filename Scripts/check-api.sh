@@ -11,4 +11,5 @@ if [ -z "$tag" ]; then
 fi
 swift package diagnose-api-breaking-changes "$tag" \
     --products MemoryCaching --products FoundationCaching --products PurgeableMemory \
-    --products MemoryPressure --products CacheSimulation --products TieredCaching
+    --products MemoryPressure --products CacheSimulation --products TieredCaching \
+    --products MemoryCachingTestKit

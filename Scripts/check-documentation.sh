@@ -37,7 +37,8 @@ print("\n".join(bare) or f"{seen} public declarations, each with a comment, thos
 sys.exit(1 if bare or not seen else 0)
 PYTHON
 
-for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation TieredCaching; do
+for target in MemoryPressure PurgeableMemory MemoryCaching FoundationCaching CacheSimulation TieredCaching \
+    MemoryCachingTestKit; do
     swift package generate-documentation --target "$target" --warnings-as-errors
 done
 

@@ -73,7 +73,8 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// measurements. It runs on the load's task, or on another one if the load has timed out. `nil` by default.
     public var loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
 
-    /// The clock that lifetimes and timeouts are measured by. The default runs on while the machine sleeps.
+    /// The clock that lifetimes and timeouts are measured by. The default runs on while the machine sleeps. In tests,
+    /// `ManualClock` of the product `MemoryCachingTestKit` stands still until it is moved.
     public var clock: any Clock<Duration>
 
     /// Whether the cache evicts entries when the process runs short of memory: those of least worth first, among all

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Foundation
+import MemoryCachingTestKit
 import Synchronization
 import Testing
 import _CacheTestSupport

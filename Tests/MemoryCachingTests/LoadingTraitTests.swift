@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #if MetricsSupport || LoggingSupport || ServiceLifecycleSupport
+import MemoryCachingTestKit
 import Testing
 import _CacheTestSupport
 

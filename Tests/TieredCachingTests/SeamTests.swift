@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCaching
+import MemoryCachingTestKit
 import Synchronization
 import Testing
 import _CacheTestSupport

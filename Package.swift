@@ -44,6 +44,7 @@ let package = Package(
     traits: [
         .trait(name: "MetricsSupport", description: "Report a cache's statistics through swift-metrics."),
         .trait(name: "LoggingSupport", description: "Log what loads do through swift-log."),
+        .trait(name: "TracingSupport", description: "Trace loads through swift-distributed-tracing."),
         .trait(name: "ServiceLifecycleSupport", description: "Run the maintenance as a service of a service group."),
         .trait(name: "ValkeySupport", description: "Put a near cache in front of Valkey or Redis, on SwiftNIO."),
     ],
@@ -51,6 +52,7 @@ let package = Package(
         // Of the traits alone, all off by default: without them nothing of this is fetched.
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -67,6 +69,11 @@ let package = Package(
                 "PurgeableMemory", "MemoryPressure", "ForkSafety", "CMemoryShims",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
                 .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(
+                    name: "Tracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["TracingSupport"])
+                ),
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -145,6 +152,11 @@ let package = Package(
                     condition: .when(traits: ["MetricsSupport"])
                 ),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["TracingSupport"])
+                ),
                 .product(
                     name: "ServiceLifecycleTestKit",
                     package: "swift-service-lifecycle",

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if MetricsSupport || LoggingSupport || ServiceLifecycleSupport
+#if MetricsSupport || LoggingSupport || TracingSupport || ServiceLifecycleSupport
 import MemoryCachingTestKit
 import Testing
 import _CacheTestSupport

@@ -24,10 +24,10 @@ public final class EitherCache<Key: Hashable & Sendable>: Sendable {
     public let kind: Kind
 
     /// An empty cache of a kind.
-    public init(_ kind: CacheKind, options: MemoryCacheOptions<Key, Int> = .init()) {
+    public init(_ kind: CacheKind, name: String = "", options: MemoryCacheOptions<Key, Int> = .init()) {
         switch kind {
-        case .memory: self.kind = .memory(MemoryCache(options: options))
-        case .purgeable: self.kind = .purgeable(PurgeableCache(options: Self.encoded(options)))
+        case .memory: self.kind = .memory(MemoryCache(name: name, options: options))
+        case .purgeable: self.kind = .purgeable(PurgeableCache(name: name, options: Self.encoded(options)))
         }
     }
 

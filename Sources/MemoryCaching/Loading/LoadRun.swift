@@ -23,6 +23,7 @@ final class LoadRun: Sendable {
         /// Flights whose result somebody still wants; the task is cancelled when the last one is abandoned.
         var flights = 0
         var isCancelled = false
+        var span: LoadSpan?
         var priority: TaskPriority
     }
 
@@ -53,6 +54,14 @@ final class LoadRun: Sendable {
     /// The load has returned, or has taken too long; false if it has ended already.
     func end() -> Bool { !ended.exchange(true, ordering: .acquiringAndReleasing) }
 
+    /// The span of the load; nil before it has begun, and where nobody traces.
+    var span: LoadSpan? { state.withLock { $0.span } }
+
+    /// The load is about to start, and has this span. To be called before anything can end the load.
+    func begin(_ span: LoadSpan?) {
+        state.withLock { $0.span = span }
+    }
+
     /// Cancels the task, or has it cancelled as soon as there is one.
     func cancel() {
         let task = state.withLock { state in
@@ -74,7 +83,8 @@ final class LoadRun: Sendable {
 
     /// Starts the task; it inherits the caller's priority and task-local values.
     func start(_ operation: @escaping @Sendable () async -> Void) {
-        let task = Task { await LoadContext.inside(self, operation) }
+        let span: LoadSpan? = span
+        let task = Task { await LoadContext.inside(self) { await LoadSpan.run(operation, in: span) } }
         let (isCancelled, priority) = state.withLock { state in
             state.task = task
             return (state.isCancelled, state.priority)

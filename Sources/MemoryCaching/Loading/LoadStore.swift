@@ -32,6 +32,8 @@ protocol LoadStore<Key, Value>: Sendable {
         expiresAfter lifetime: Duration?,
         if condition: InsertionCondition?
     ) -> InsertionOutcome
+    /// The cache's name, for people.
+    var name: String { get }
 }
 
 extension CacheEngine: LoadStore {}

@@ -66,6 +66,8 @@ extension Loader {
         }
         if !led.isEmpty { start(led.map(\.flight), of: run, reason: .bulk, load) }
 
+        let wait: LoadSpan? = shared.isEmpty ? nil : LoadSpan.ofWait(name: store.name, keyCount: shared.count)
+        var waitError: (any Error)?
         var again: [Key] = []
         // First those of the load made here: if it fails, there is nothing to wait for in the others.
         for (flight, waiter) in led + shared {
@@ -74,7 +76,9 @@ extension Loader {
                 flight.cancel(waiter)
                 continue
             }
-            switch await outcome(of: flight, for: waiter) {
+            let outcome = await outcome(of: flight, for: waiter)
+            if !isOwn { waitError = waitError ?? Self.error(of: outcome) }
+            switch outcome {
             case .value(let value), .present(let value): found[flight.key] = value
             case .fallback(let value): found[flight.key] = didFallBack(to: value)
             case .recursive(let value):
@@ -97,6 +101,7 @@ extension Loader {
                 found[flight.key] = value
             }
         }
+        wait?.end(waitFor: shared.map(\.flight.run), waitError)
         if let failure { throw failure }
         return again
     }
@@ -108,6 +113,7 @@ extension Loader {
         reason: CacheLoad<Key>.Reason,
         _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
     ) {
+        trace(led, of: run, reason)
         let watch = watch(led, of: run, reason)
         run.start { [self] in
             defer { watch?.cancel() }
@@ -117,7 +123,7 @@ extension Loader {
                 let values = try await load(keys)
                 guard run.end() else { return led.forEach { landLate($0, values[$0.key]) } }
                 let result = led[0].result(valueCount: values.count)
-                let duration = endLoad(keys, reason, since: began, result) / keys.count
+                let duration = endLoad(keys, of: run, reason, since: began, result) / keys.count
                 for flight in led {
                     let outcome = values[flight.key].map { deliver($0, to: flight, after: duration) }
                     if outcome == nil { didFindNothing(for: flight) }
@@ -125,7 +131,7 @@ extension Loader {
                 }
             } catch {
                 guard run.end() else { return led.forEach { flights.land($0, .failure(error)) } }
-                endLoad(keys, reason, since: began, .failed(error))
+                endLoad(keys, of: run, reason, since: began, .failed(error))
                 for flight in led {
                     didFail(flight, error)
                     flights.land(flight, .failure(error))

@@ -14,6 +14,7 @@ extension Loader {
         reason: CacheLoad<Key>.Reason,
         _ load: @escaping @Sendable () async throws(E) -> Value
     ) {
+        trace([flight], of: flight.run, reason)
         let watch = watch([flight], of: flight.run, reason)
         flight.run.start { [self] in
             defer { watch?.cancel() }
@@ -22,11 +23,12 @@ extension Loader {
             do throws(E) {
                 let value = try await load()
                 guard flight.run.end() else { return landLate(flight, value) }
-                let duration = endLoad([flight.key], reason, since: began, flight.result(valueCount: 1))
+                let result = flight.result(valueCount: 1)
+                let duration = endLoad([flight.key], of: flight.run, reason, since: began, result)
                 outcome = deliver(value, to: flight, after: duration)
             } catch {
                 guard flight.run.end() else { return flights.land(flight, .failure(error)) }
-                endLoad([flight.key], reason, since: began, .failed(error))
+                endLoad([flight.key], of: flight.run, reason, since: began, .failed(error))
                 didFail(flight, error)
                 outcome = .failure(error)
             }
@@ -54,6 +56,27 @@ extension Loader {
             ticket: flight.ticket
         )
         return .value(value)
+    }
+
+    /// As ``outcome(of:for:)``, for a caller that shares the load of another one.
+    nonisolated(nonsending) func sharedOutcome(
+        of flight: Flight<Key, Value>,
+        for waiter: Flight<Key, Value>.Waiter
+    ) async -> FlightOutcome<Value>? {
+        let span: LoadSpan? = LoadSpan.ofWait(name: store.name, keyCount: 1)
+        let outcome = await outcome(of: flight, for: waiter)
+        span?.end(waitFor: [flight.run], Self.error(of: outcome))
+        return outcome
+    }
+
+    /// The error that has ended a wait, which ended with `outcome`.
+    static func error(of outcome: FlightOutcome<Value>?) -> (any Error)? {
+        switch outcome {
+        case .failure(let error): error
+        case .left: CancellationError()
+        case .recursive, nil: CacheLoadingError.recursiveLoad(key: "")
+        case .value, .absent, .fallback, .present: nil
+        }
     }
 
     /// Waits for a flight that the caller has boarded; nil if the caller is inside a load that the flight waits for,
@@ -91,6 +114,11 @@ extension Loader {
 }
 
 extension Flight {
+    /// Whether the load replaces a stale value in the background.
+    var isRefresh: Bool {
+        if case .stale = ticket.target { true } else { false }
+    }
+
     /// How the load ended, which has returned: well, unless it had asked for itself on the way. That is told to whoever
     /// watches the cache even where no caller's error type can express it.
     func result(valueCount: Int) -> CacheLoad<Key>.Result {
@@ -100,6 +128,18 @@ extension Flight {
 }
 
 extension Loader {
+    /// A load is about to start for the caller: gives it a span, where somebody traces.
+    func trace(_ flights: [Flight<Key, Value>], of run: LoadRun, _ reason: CacheLoad<Key>.Reason) {
+        run.begin(
+            LoadSpan.ofLoad(
+                name: store.name,
+                reason: "\(reason)",
+                keyCount: flights.count,
+                isBackground: flights[0].isRefresh
+            )
+        )
+    }
+
     /// A load begins: counts it and answers when that was.
     func beginLoad() -> Int64 {
         counters.started.add(1, ordering: .relaxed)
@@ -116,6 +156,7 @@ extension Loader {
     @discardableResult
     func endLoad(
         _ keys: [Key],
+        of run: LoadRun,
         _ reason: CacheLoad<Key>.Reason,
         since began: Int64,
         _ result: CacheLoad<Key>.Result
@@ -124,6 +165,7 @@ extension Loader {
         let elapsed = overflow ? .max : max(0, difference)
         counters.nanoseconds.add(elapsed, ordering: .relaxed)
         if case .failed = result { counters.failed.add(1, ordering: .relaxed) }
+        run.span?.end(result)
         loadHandler?(CacheLoad(keys: keys, reason: reason, duration: .nanoseconds(elapsed), result: result))
         return .nanoseconds(elapsed)
     }

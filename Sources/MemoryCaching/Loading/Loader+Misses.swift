@@ -21,6 +21,7 @@ extension Loader {
             if let cancellation, Task.isCancelled { throw cancellation }
             let flight: Flight<Key, Value>
             let waiter: Flight<Key, Value>.Waiter
+            let isShared: Bool
             switch flights.board(
                 key,
                 for: isForced ? .any : .absent,
@@ -28,10 +29,10 @@ extension Loader {
                 makeRun: { LoadRun(priority: Task.currentPriority) }
             ) {
             case .joined(let shared, let seat):
-                (flight, waiter) = (shared, seat)
+                (flight, waiter, isShared) = (shared, seat, true)
                 didShare(flight)
             case .leads(let new, let seat):
-                (flight, waiter) = (new, seat)
+                (flight, waiter, isShared) = (new, seat, false)
                 // Another load may have landed between the miss and the boarding.
                 if !isForced, let value = presentValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
@@ -39,7 +40,8 @@ extension Loader {
                 }
                 start(flight, reason: isForced ? .refresh : .miss, load)
             }
-            guard let outcome = await outcome(of: flight, for: waiter) else {
+            let end = await isShared ? sharedOutcome(of: flight, for: waiter) : outcome(of: flight, for: waiter)
+            guard let outcome = end else {
                 return try await recursiveValue(forKey: key, in: flight.run, load)
             }
             switch outcome {

@@ -57,7 +57,7 @@ extension Loader {
 
     /// The load of a flight has failed: where it was a refresh, the stale window has had its one.
     func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
-        if case .stale = flight.ticket.target { didFindNothing(for: flight) } else { remember(error, of: flight) }
+        if flight.isRefresh { didFindNothing(for: flight) } else { remember(error, of: flight) }
     }
 
     /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.

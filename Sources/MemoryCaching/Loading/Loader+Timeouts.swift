@@ -73,7 +73,7 @@ extension Loader {
         since began: Int64
     ) {
         let errors = flights.map { CacheLoadTimeoutError(key: "\($0.key)", timeout: timeout) }
-        endLoad(flights.map(\.key), reason, since: began, .failed(errors[0]))
+        endLoad(flights.map(\.key), of: run, reason, since: began, .failed(errors[0]))
         for (flight, error) in zip(flights, errors) {
             // Remembered first: what is revoked is forgotten.
             didFail(flight, error)

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import ForkSafety
+
 /// A ``PurgeableStore`` by its keys: integers are words, other keys are hashed and kept beside the index.
 @usableFromInline
 struct KeyedStore<Key: Hashable & Sendable>: Sendable {
@@ -116,6 +118,8 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 }
 
 extension KeyedStore: LoadStore {
+    var name: String { store.nameValue.withLock { $0 } }
+
     /// None: the store counts bytes itself.
     var totalCostLimit: Int { 0 }
 

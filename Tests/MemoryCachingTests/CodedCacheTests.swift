@@ -50,6 +50,16 @@ struct CodedCacheTests {
         #expect(cache.value(forKey: 1) == "new")
     }
 
+    @Test("A failed load over bytes of another version is remembered as any other")
+    func failureOverOtherVersion() async {
+        let cache = CodedCache<Int, String>(options: .init(failureLifetime: .seconds(3600)), codec: .string)
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 1)
+        for _ in 0..<10 {
+            await #expect(throws: Trouble.now) { try await cache.value(forKey: 1) { throw Trouble.now } }
+        }
+        #expect(cache.bytes.statistics.loads == 1)
+    }
+
     @Test("Bulk loads and get-or-set find, make and store values, and replace bytes that stand for none")
     func more() async throws {
         let cache = CodedCache<Int, String>(codec: .string)

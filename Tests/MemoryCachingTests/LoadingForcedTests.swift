@@ -97,7 +97,8 @@ struct LoadingForcedTests {
         // As a miss that has found the value between its boarding and its load.
         let makeRun = { LoadRun(priority: .medium) }
         let terms = WaiterTerms(Never.self, takesFallback: false)
-        guard case .leads(let flight, _) = cache.loading.flights.board("a", terms, makeRun: makeRun) else {
+        let boarding = cache.loading.flights.board("a", terms, throwing: Never.self, makeRun: makeRun)
+        guard case .leads(let flight, _) = boarding else {
             Issue.record("somebody else is loading")
             return
         }

@@ -342,4 +342,38 @@ struct LoadingLifetimeTests {
         await settle(cache)
         #expect(cache["a"] == 2)
     }
+
+    @Test("The closure for lifetimes is asked before the lifetime of all entries", arguments: CacheKind.allCases)
+    func lifetimeOfAnEntry(_ kind: CacheKind) {
+        let clock = ManualClock()
+        let asked = Counter()
+        let options = MemoryCacheOptions<Int, Int>(
+            expiresAfter: .seconds(3600),
+            lifetime: { key, _ in
+                asked.increment()
+                return key == 1 ? .seconds(5) : nil
+            },
+            clock: clock
+        )
+        let cache = EitherCache<Int>(kind, options: options)
+        for key in 1...3 { cache[key] = key }
+        #expect(asked.value == 3)
+        cache.setValue(1, forKey: 4, expiresAfter: .seconds(7))
+        clock.advance(by: .seconds(6))
+        #expect(cache[1] == nil && cache[2] == 2 && cache[3] == 3 && cache[4] == 1)
+        clock.advance(by: .seconds(2))
+        #expect(cache[4] == nil && cache[2] == 2)
+    }
+
+    @Test("A moment before another one never wraps, and is never the one at which nothing has expired")
+    func momentsBefore() {
+        let moments: [Int64] = [.min, .min + 1, .min + 2, -5, 0, 5, .max - 1, .max]
+        for now in moments {
+            for length in [0, 1, 2, 100, .max - 1, .max] as [Int64] {
+                let exact = now.subtractingReportingOverflow(length)
+                let expected = now == .min ? now : exact.overflow ? .min + 1 : max(.min + 1, exact.partialValue)
+                #expect(EntryDeadline.before(now, by: length) == expected, "\(now) - \(length)")
+            }
+        }
+    }
 }

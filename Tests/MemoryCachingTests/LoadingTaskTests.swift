@@ -242,6 +242,7 @@ struct LoadingTaskTests {
                 case .leads(let flight, _) = table.flights.board(
                     Meddler(name: name, table: table),
                     WaiterTerms((any Error).self, takesFallback: false),
+                    throwing: Never.self,
                     makeRun: { run }
                 )
             else {

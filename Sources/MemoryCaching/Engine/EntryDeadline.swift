@@ -27,6 +27,13 @@ struct EntryDeadline: Equatable, Sendable {
     /// No end.
     @inlinable static var never: EntryDeadline { EntryDeadline(next: .max, last: .max) }
 
+    /// `nanoseconds`, which are no less than 0, before `now`; `.min` stays what it is, the moment at which nothing has
+    /// expired, and no other moment becomes that.
+    @inlinable
+    static func before(_ now: Int64, by nanoseconds: Int64) -> Int64 {
+        now == .min ? now : now < .min + 1 &+ nanoseconds ? .min + 1 : now &- nanoseconds
+    }
+
     /// `nanoseconds` after `now`, or the last moment there is; the first where that is in the past.
     @inlinable
     static func moment(_ nanoseconds: Int64, after now: Int64) -> Int64 {

@@ -51,6 +51,8 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let key: Key
     let hash: Int
     let run: LoadRun
+    /// What the load may throw.
+    let failureType: any Error.Type
     /// Set once the result must stay out of the cache; the engine reads it under the lock that it stores under.
     let ticket: LoadTicket
 
@@ -68,13 +70,27 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - target: what the result may be stored over.
+    ///   - failureType: what the load may throw.
     ///   - isBackground: whether the load goes on without waiters.
-    init(key: Key, hash: Int, run: LoadRun, for target: LoadTicket.Target, isBackground: Bool) {
+    init(
+        key: Key,
+        hash: Int,
+        run: LoadRun,
+        for target: LoadTicket.Target,
+        throwing failureType: any Error.Type,
+        isBackground: Bool
+    ) {
         self.key = key
         self.hash = hash
         self.run = run
+        self.failureType = failureType
         ticket = LoadTicket(for: target)
         state = ForkSafeMutex(State(machine: FlightMachine(isBackground: isBackground)))
+    }
+
+    /// Whether a caller whose errors are of type `E` can be told of every error of the load.
+    func canTell<E: Error>(_: E.Type) -> Bool {
+        E.self == (any Error).self || failureType == Never.self || failureType is E.Type
     }
 
     /// How many callers have joined and still want the result.

@@ -54,32 +54,63 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Joins the flight of `key`, or opens one that belongs to the run that `makeRun` names.
-    func board(
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - target: what the result of a new flight may be stored over.
+    ///   - terms: what the caller can be told.
+    ///   - failureType: what the load of a new flight may throw.
+    ///   - isAgain: whether the caller has waited already for a load of somebody else whose end it could not be told of.
+    ///     It does so once: from then on it joins only flights of whose errors it can be told, for others may fail as
+    ///     often as they are tried.
+    ///   - makeRun: makes the run of a new flight.
+    func board<E: Error>(
         _ key: Key,
         for target: LoadTicket.Target = .absent,
         _ terms: WaiterTerms,
+        throwing failureType: E.Type,
+        isAgain: Bool = false,
         makeRun: () -> LoadRun
     ) -> Boarding {
         let hash = key.hashValue
         while true {
             let bucket = contents(hash)
-            for flight in bucket.flights where flight.key == key {
+            for flight in bucket.flights where flight.key == key && !(isAgain && !flight.canTell(failureType)) {
                 if let waiter = flight.join(terms) { return .joined(flight, waiter) }
             }
-            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, isBackground: false)
+            let flight = OneFlight(
+                key: key,
+                hash: hash,
+                run: makeRun(),
+                for: target,
+                throwing: failureType,
+                isBackground: false
+            )
             guard let waiter = flight.join(terms) else { continue }
             if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
         }
     }
 
     /// Opens a flight without waiters for `key`, or answers nil if one is under way.
-    func boardInBackground(_ key: Key, replacing deadline: Int64, makeRun: () -> LoadRun) -> OneFlight? {
+    func boardInBackground<E: Error>(
+        _ key: Key,
+        replacing deadline: Int64,
+        throwing failureType: E.Type,
+        makeRun: () -> LoadRun
+    ) -> OneFlight? {
         let hash = key.hashValue
         while true {
             let bucket = contents(hash)
             if bucket.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
             let target = LoadTicket.Target.stale(deadline: deadline)
-            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, isBackground: true)
+            let flight = OneFlight(
+                key: key,
+                hash: hash,
+                run: makeRun(),
+                for: target,
+                throwing: failureType,
+                isBackground: true
+            )
             if file(flight, ifUnchangedSince: bucket.stamp) { return flight }
         }
     }

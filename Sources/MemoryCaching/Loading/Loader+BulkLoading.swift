@@ -22,7 +22,11 @@ extension Loader {
         guard !(missing.isEmpty && stale.isEmpty) else { return found }
         let load = load()
         refresh(stale, load)
-        while !missing.isEmpty { missing = try await loadRound(missing, into: &found, load) }
+        var isAgain = false
+        while !missing.isEmpty {
+            missing = try await loadRound(missing, isAgain: isAgain, into: &found, load)
+            isAgain = true
+        }
         return found
     }
 
@@ -31,6 +35,7 @@ extension Loader {
     /// - Returns: keys whose flights, started by others, ended without a value: they are for the next round.
     private nonisolated(nonsending) func loadRound<E: Error>(
         _ keys: [Key],
+        isAgain: Bool,
         into found: inout [Key: Value],
         _ load: @escaping @Sendable ([Key]) async throws(E) -> [Key: Value]
     ) async throws(E) -> [Key] {
@@ -51,7 +56,7 @@ extension Loader {
                 continue
             case nil: break
             }
-            switch flights.board(key, terms, makeRun: { run }) {
+            switch flights.board(key, terms, throwing: E.self, isAgain: isAgain, makeRun: { run }) {
             case .joined(let flight, let waiter):
                 didShare(flight)
                 shared.append((flight, waiter))
@@ -70,36 +75,42 @@ extension Loader {
         var waitError: (any Error)?
         var again: [Key] = []
         // First those of the load made here: if it fails, there is nothing to wait for in the others.
-        for (flight, waiter) in led + shared {
-            let isOwn = flight.run === run
-            if failure != nil && !isOwn {
-                flight.cancel(waiter)
-                continue
-            }
-            let outcome = await outcome(of: flight, for: waiter)
-            if !isOwn { waitError = waitError ?? Self.error(of: outcome) }
-            switch outcome {
-            case .value(let value), .present(let value): found[flight.key] = value
-            case .fallback(let value): found[flight.key] = didFallBack(to: value)
-            case .recursive(let value):
-                failure = failure ?? CacheLoadingError.recursiveLoad(key: "\(flight.key)") as? E
-                found[flight.key] = value
-            case .failure(let error):
-                if let value = store.fallback(forKey: flight.key) {
-                    found[flight.key] = didFallBack(to: value)
-                } else if isOwn {
-                    failure = failure ?? error as? E
-                } else {
-                    again.append(flight.key)
+        let seats = led + shared
+        await withTaskCancellationHandler {
+            for (flight, waiter) in seats {
+                let isOwn = flight.run === run
+                if failure != nil && !isOwn {
+                    flight.cancel(waiter)
+                    continue
                 }
-            case .absent:
-                if !isOwn { again.append(flight.key) }
-            case .left: failure = failure ?? cancellation
-            case nil:
-                let (value, error) = await recursiveBulkValue(forKey: flight.key, in: flight.run, load)
-                failure = failure ?? error
-                found[flight.key] = value
+                let outcome = await outcome(of: flight, for: waiter)
+                if !isOwn { waitError = waitError ?? Self.error(of: outcome) }
+                switch outcome {
+                case .value(let value), .present(let value): found[flight.key] = value
+                case .fallback(let value): found[flight.key] = didFallBack(to: value)
+                case .recursive(let value):
+                    failure = failure ?? CacheLoadingError.recursiveLoad(key: "\(flight.key)") as? E
+                    found[flight.key] = value
+                case .failure(let error):
+                    if let value = store.fallback(forKey: flight.key) {
+                        found[flight.key] = didFallBack(to: value)
+                    } else if isOwn {
+                        failure = failure ?? error as? E
+                    } else {
+                        again.append(flight.key)
+                    }
+                case .absent:
+                    if !isOwn { again.append(flight.key) }
+                case .left: failure = failure ?? cancellation
+                case nil:
+                    let (value, error) = await recursiveBulkValue(forKey: flight.key, in: flight.run, load)
+                    failure = failure ?? error
+                    found[flight.key] = value
+                }
             }
+        } onCancel: {
+            // Of all at once: a load is told when nobody wants any of its keys.
+            for (flight, waiter) in seats { flight.cancel(waiter) }
         }
         wait?.end(waitFor: shared.map(\.flight.run), waitError)
         if let failure { throw failure }

@@ -55,6 +55,7 @@ extension Loader {
             recomputeCost: recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
             ticket: flight.ticket
         )
+        failures?.removeValue(forKey: key)
         return .value(value)
     }
 
@@ -163,7 +164,7 @@ extension Loader {
     ) -> Duration {
         let (difference, overflow) = clock.nanoseconds().subtractingReportingOverflow(began)
         let elapsed = overflow ? .max : max(0, difference)
-        counters.nanoseconds.add(elapsed, ordering: .relaxed)
+        counters.addTime(elapsed)
         if case .failed = result { counters.failed.add(1, ordering: .relaxed) }
         run.span?.end(result)
         loadHandler?(CacheLoad(keys: keys, reason: reason, duration: .nanoseconds(elapsed), result: result))

@@ -16,6 +16,7 @@ extension Loader {
     ) async throws(E) -> Value {
         let cancellation = CancellationError() as? E
         let terms = WaiterTerms(E.self, takesFallback: !isForced)
+        var isAgain = false
         while true {
             if !isForced, let end = knownEnd(of: key, as: E.self) { return try end.get() }
             if let cancellation, Task.isCancelled { throw cancellation }
@@ -26,6 +27,8 @@ extension Loader {
                 key,
                 for: isForced ? .any : .absent,
                 terms,
+                throwing: E.self,
+                isAgain: isAgain,
                 makeRun: { LoadRun(priority: Task.currentPriority) }
             ) {
             case .joined(let shared, let seat):
@@ -60,6 +63,7 @@ extension Loader {
             case .absent: break
             }
             // The load of somebody else ended in a way that this caller cannot be told of: it loads for itself.
+            isAgain = true
         }
     }
 }

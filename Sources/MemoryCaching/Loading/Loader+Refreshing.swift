@@ -17,7 +17,9 @@ extension Loader {
     ) -> Value? {
         var stale: [StaleKey] = []
         guard let value = value(forKey: key, noting: &stale) else { return nil }
-        if let stale = stale.first, let flight = boardRefresh(of: stale, { LoadRun(priority: Task.currentPriority) }) {
+        if let stale = stale.first,
+            let flight = boardRefresh(of: stale, throwing: E.self, { LoadRun(priority: Task.currentPriority) })
+        {
             start(flight, reason: .refresh, load())
         }
         return value
@@ -40,14 +42,18 @@ extension Loader {
     ) {
         guard !stale.isEmpty else { return }
         let run = LoadRun(priority: Task.currentPriority)
-        let flights = stale.compactMap { key in boardRefresh(of: key) { run } }
+        let flights = stale.compactMap { key in boardRefresh(of: key, throwing: E.self) { run } }
         if !flights.isEmpty { start(flights, of: run, reason: .refresh, load) }
     }
 
     /// Opens the flight of a refresh, or answers nil if one is under way or has been.
-    private func boardRefresh(of stale: StaleKey, _ makeRun: () -> LoadRun) -> Flight<Key, Value>? {
+    private func boardRefresh<E: Error>(
+        of stale: StaleKey,
+        throwing: E.Type,
+        _ makeRun: () -> LoadRun
+    ) -> Flight<Key, Value>? {
         let (key, deadline) = stale
-        let flight = flights.boardInBackground(key, replacing: deadline, makeRun: makeRun)
+        let flight = flights.boardInBackground(key, replacing: deadline, throwing: E.self, makeRun: makeRun)
         guard let flight else { return nil }
         // A refresh may have landed, or failed, between the look and the boarding.
         if let now = store.deadline(forKey: key), now.last == deadline, !now.isRefreshTried { return flight }

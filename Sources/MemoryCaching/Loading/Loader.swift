@@ -134,6 +134,21 @@ final class LoadCounters: Sendable {
     let fallbacks = Atomic<Int>(0)
     let nanoseconds = Atomic<Int64>(0)
 
+    /// Adds the time of a load, up to the longest time there is: the clock may be the user's and jump.
+    func addTime(_ elapsed: Int64) {
+        var before = nanoseconds.load(ordering: .relaxed)
+        while true {
+            let (sum, overflow) = before.addingReportingOverflow(elapsed)
+            let (isDone, now) = nanoseconds.weakCompareExchange(
+                expected: before,
+                desired: overflow ? .max : sum,
+                ordering: .relaxed
+            )
+            if isDone { return }
+            before = now
+        }
+    }
+
     /// Adds what has been counted.
     func add(to statistics: inout CacheStatistics) {
         statistics.loads += started.load(ordering: .relaxed)

@@ -35,7 +35,7 @@ extension PurgeableStore {
     /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
     /// as fallbacks.
     @inline(__always)
-    func fallbackEnd(at now: Int64) -> Int64 { now == .min ? now : now &- fallbackLifetime }
+    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
 
     @inline(__always)
     func terms(expiresAfter lifetime: Duration?, if condition: Condition?) -> Terms {

@@ -61,7 +61,8 @@ public struct CacheStatistics: Sendable, Equatable {
     /// All zeros.
     public init() {}
 
-    /// Hits among all lookups, 0…1; 0 before the first lookup.
+    /// Hits among all lookups, 0…1; 0 before the first lookup. Callers who shared a load found nothing and count as
+    /// misses; ``coalescedLoads`` says how many they were.
     public var hitRate: Double {
         let lookups = Double(hits) + Double(misses)
         return lookups > 0 ? Double(hits) / lookups : 0

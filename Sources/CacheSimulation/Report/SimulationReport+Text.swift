@@ -19,7 +19,7 @@ extension SimulationReport {
             table.append([policy.rawValue] + cells)
         }
         text += table.text
-        let advice = advice(metric) + [kneeSentence(metric)].compactMap(\.self)
+        let advice = advice(metric) + [floorSentence, kneeSentence(metric)].compactMap(\.self)
         if !advice.isEmpty { text += "\n" + advice.map { "\($0)\n" }.joined() }
         return text
     }
@@ -42,6 +42,13 @@ extension SimulationReport {
             }
             return parts.joined(separator: "; ")
         }
+    }
+
+    /// What no cache can answer, in a sentence.
+    var floorSentence: String? {
+        guard requests > 0 else { return nil }
+        return "\(Quantity.percent(Double(keys) / Double(requests))) of the requests are the first for their key: no "
+            + "cache has those."
     }
 
     /// Where the knee of the curve is, in a sentence; `nil` without a policy to ask.

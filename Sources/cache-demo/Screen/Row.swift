@@ -13,7 +13,7 @@ struct Row {
     let record: RunRecord
     let limitBytes: Int
 
-    static let heading = Line("time".right(8) + "hits".right(9) + "held".right(10) + "evicted".right(8), .dim)
+    static let heading = Line("time".right(8) + "hits now".right(9) + "held".right(10) + "evicted".right(8), .dim)
         .adding("  memory", .dim)
 
     var line: Line {

@@ -70,8 +70,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     public var recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
     /// Called when a load has ended, before its value is stored and before those who wait for it hear of it, outside
-    /// every lock: for logs and measurements. It runs on the load's task, or on another one if the load has timed out. A task that it starts to
-    /// load the key again must be detached: any other counts as part of the load. `nil` by default.
+    /// every lock: for logs and measurements. It runs on the load's task, or on another one if the load has timed out.
+    /// A task that it starts to load the key again must be detached: any other counts as part of the load. `nil` by
+    /// default.
     public var loadHandler: (@Sendable (CacheLoad<Key>) -> Void)?
 
     /// The clock that lifetimes and timeouts are measured by. The default runs on while the machine sleeps. In tests,

@@ -93,7 +93,8 @@ public final class ManualClock: Clock, Sendable {
         advance { $0.advanced(by: duration) }
     }
 
-    /// Moves the clock to `instant`, and wakes those whose time has come. A clock that shows a later moment stays there.
+    /// Moves the clock to `instant`, and wakes those whose time has come. A clock that shows a later moment stays
+    /// there.
     public func advance(to instant: Instant) {
         advance { max($0, instant) }
     }

@@ -199,6 +199,28 @@ struct KneeTests {
         #expect(report.text(.misses).contains("The knee of the curve is at 64 entries"))
     }
 
+    @Test("A limit that holds nearly all is named though it is no knee, and so is what no cache can have")
+    func floor() async throws {
+        // LRU hits a key as soon as it holds as many as were asked for since: here 2, 4, … 64 in turn, of 90.
+        var stack = (0..<90).map { UInt64($0) }
+        var requests = stack.reversed().map { TraceRequest(key: $0) }
+        for turn in 0..<1710 {
+            let key = stack.remove(at: (2 << (turn % 6)) - 1)
+            stack.insert(key, at: 0)
+            requests.append(TraceRequest(key: key))
+        }
+        let plan = SimulationPlan(policies: [.lru], sizes: [.amount(10)])
+        let report = try await plan.run(over: Trace(name: "falling", requests))
+        let text = report.text(.misses)
+        #expect(report.knee() == nil)
+        #expect(text.contains("5.0 % of the requests are the first for their key: no cache has those."))
+        // Of 90/√2 = 63, 90/2^¼ = 75 and 90, the second is the first to hold 64.
+        #expect(text.contains("The curve has no knee: up to 90 entries, a doubling saves 14.6 points"))
+        #expect(text.contains("From 75 entries on, all further memory saves 0.0 points."))
+        let loop = try await plan.run(over: Trace(name: "loop", (0..<1000).map { TraceRequest(key: UInt64($0 % 64)) }))
+        #expect(!loop.text(.misses).contains("all further memory"), "nothing less than all of it holds nearly all")
+    }
+
     @Test("A curve that does not fall is called flat")
     func flat() async throws {
         let requests = (0..<2000).map { TraceRequest(key: UInt64($0 / 2)) }

@@ -51,7 +51,8 @@ extension SimulationReport {
             + "cache has those."
     }
 
-    /// Where the knee of the curve is, in a sentence; `nil` without a policy to ask.
+    /// Where the knee of the curve is, and from where on more memory saves less than a point; `nil` without a policy
+    /// to ask.
     public func kneeSentence(_ metric: Metric) -> String? {
         let points = points(metric)
         guard let low = points.first, let high = points.last, points.count > 1 else { return nil }
@@ -63,16 +64,27 @@ extension SimulationReport {
             return "The curve is flat: from \(capacityText(curve[0])) to \(capacityText(footprint)), memory changes "
                 + "nothing."
         }
-        let steps = Double(points.count - 1)
-        guard let knee = Knee.index(of: points) else {
-            return "The curve has no knee: up to \(capacityText(footprint)), a doubling saves "
-                + "\(Quantity.fixed(100 * (low - high) / steps, decimals: 1)) points of misses on the mean."
+        let knee = Knee.index(of: points, at: curve), last = points.count - 1
+        var text: String
+        if let knee {
+            text = "The knee of the curve is at \(capacityText(curve[knee])): each doubling below saves "
+            text += "\(saved(points, 0, knee)) points of misses on the mean, each one above "
+            text += "\(saved(points, knee, last))."
+        } else {
+            text = "The curve has no knee: up to \(capacityText(footprint)), a doubling saves "
+            text += "\(saved(points, 0, last)) points of misses on the mean."
         }
-        let saved = knee == 0 ? 0 : 100 * (low - points[knee]) / Double(knee)
-        let left = knee == points.count - 1 ? 0 : 100 * (points[knee] - high) / (steps - Double(knee))
-        return "The knee of the curve is at \(capacityText(curve[knee])): each doubling below saves "
-            + "\(Quantity.fixed(saved, decimals: 1)) points of misses on the mean, each one above "
-            + "\(Quantity.fixed(left, decimals: 1))."
+        if let floor = Knee.floor(of: points), floor != knee {
+            text += " From \(capacityText(curve[floor])) on, all further memory saves "
+            text += "\(Quantity.fixed(100 * (points[floor] - high), decimals: 1)) points."
+        }
+        return text
+    }
+
+    /// The points of misses that a doubling saves on the mean, from one size of the curve to another.
+    private func saved(_ points: [Double], _ low: Int, _ high: Int) -> String {
+        let doublings = Knee.doublings(from: low, to: high, of: curve)
+        return Quantity.fixed(low == high ? 0 : 100 * (points[low] - points[high]) / doublings, decimals: 1)
     }
 
     private func memoryText(_ result: SimulationResult) -> String {

@@ -54,7 +54,7 @@ public struct SimulationReport: Sendable {
     public let sizes: [CacheSize]
     /// The capacity of each size.
     public let capacities: [Int]
-    /// Halves from all that the trace asks for downwards, the smallest first: where the knee is looked for.
+    /// From a 1,024th of all that the trace asks for up to all of it: where the knee is looked for.
     let curve: [Int]
     /// How long a key is as text, on the mean.
     let keyLength: Double
@@ -95,10 +95,10 @@ public struct SimulationReport: Sendable {
     /// The limit from which on more memory buys markedly less; `nil` where the curve has no such place, and for a trace
     /// of fewer than 625 requests.
     ///
-    /// It is looked for among all that the trace asks for and its halves, in the results of
+    /// It is looked for between all that the trace asks for and a 1,024th of it, in the results of
     /// ``SimulatedPolicy/memoryCache`` or of the first policy that does not know the future.
     public func knee(_ metric: Metric = .misses) -> Int? {
-        requests < Knee.leastRequests ? nil : Knee.index(of: points(metric)).map { curve[$0] }
+        requests < Knee.leastRequests ? nil : Knee.index(of: points(metric), at: curve).map { curve[$0] }
     }
 
     /// The curve's values, as long as it is; empty without a policy to ask.

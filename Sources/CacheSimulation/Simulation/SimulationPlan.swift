@@ -66,7 +66,7 @@ public struct SimulationPlan: Sendable {
         }
         // What twice and half of each size would do is asked of one policy alone: the one that gives the advice.
         let adviser = SimulationReport.adviser(of: policies)
-        let curve = Self.curve(of: indexed)
+        let curve = Knee.sizes(upTo: indexed.footprint)
         let around = Set(capacities.flatMap { [$0 / 2, $0 * 2] } + curve).subtracting(capacities)
             .filter { $0 >= 1 && $0 <= 2 * indexed.footprint }
         let runs =
@@ -82,12 +82,6 @@ public struct SimulationPlan: Sendable {
             curve: curve,
             results: results
         )
-    }
-
-    /// From all that the trace asks for down to a 1,024th of it in halves: the sizes among which the knee is looked
-    /// for.
-    private static func curve(of trace: IndexedTrace) -> [Int] {
-        (0...10).reversed().map { trace.footprint >> $0 }.filter { $0 > 0 }
     }
 
     private static func run(

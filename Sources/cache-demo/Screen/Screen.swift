@@ -9,7 +9,8 @@ import Glibc
 import Synchronization
 
 /// What the user sees: a row for each second of a run, and a table at the end. In a terminal it is coloured, and the
-/// newest row is drawn over itself ten times a second; in files and pipes, and where NO_COLOR or CI is set, it is plain.
+/// newest row is drawn over itself ten times a second; in files and pipes, and where NO_COLOR or CI is set, it is
+/// plain.
 final class Screen: Sendable {
     private let limitBytes: Int
     private let isLive: Bool
@@ -74,8 +75,8 @@ final class Screen: Sendable {
     }
 }
 
-/// Writes to standard output. Where nobody reads it any more (`cache-demo | head`), there is nothing left to run for: the
-/// program ends as it does when it is told to.
+/// Writes to standard output. Where nobody reads it any more (`cache-demo | head`), there is nothing left to run for:
+/// the program ends as it does when it is told to.
 private func emit(_ text: String) {
     do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch { kill(getpid(), SIGTERM) }
 }

@@ -78,8 +78,8 @@ enum Contender: String, Codable, CaseIterable, Sendable {
         switch self {
         case .dictionary: DictionaryFetcher(downloader: downloader)
         case .foundationCache: FoundationCacheFetcher(downloader: downloader)
-        case .memoryCache: MemoryCacheFetcher(downloader: downloader)
-        case .purgeableCache: PurgeableCacheFetcher(downloader: downloader)
+        case .memoryCache: OwnFetcher.memoryCache(downloader)
+        case .purgeableCache: OwnFetcher.purgeableCache(downloader)
         case .appleClasses: AppleClassesFetcher(downloader: downloader)
         }
     }

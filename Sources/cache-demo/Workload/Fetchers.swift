@@ -59,17 +59,49 @@ final class FoundationCacheFetcher: Fetcher {
     var contents: CacheContents { CacheContents(bytes: bytes.load(ordering: .relaxed)) }
 }
 
-/// The first lines of the README: ordinary values, no limit, and one load for all who ask.
-final class MemoryCacheFetcher: Fetcher {
-    private let pages = MemoryCache<String, [UInt8]>(name: "pages") { _, bytes in bytes.count }
+/// One of ours: asks for the page, and knows whether it loaded it itself.
+final class OwnFetcher: Fetcher {
+    typealias Load = @Sendable () async throws -> [UInt8]
     private let downloader: Downloader
+    private let contains: @Sendable (String) -> Bool
+    private let page: @Sendable (String, @escaping Load) async throws -> [UInt8]
+    private let held: @Sendable () -> CacheContents
 
-    init(downloader: Downloader) { self.downloader = downloader }
+    private init(
+        _ downloader: Downloader,
+        contains: @escaping @Sendable (String) -> Bool,
+        page: @escaping @Sendable (String, @escaping Load) async throws -> [UInt8],
+        held: @escaping @Sendable () -> CacheContents
+    ) {
+        (self.downloader, self.contains, self.page, self.held) = (downloader, contains, page, held)
+    }
+
+    /// The first lines of the README: ordinary values, no limit, and one load for all who ask.
+    static func memoryCache(_ downloader: Downloader) -> OwnFetcher {
+        let pages = MemoryCache<String, [UInt8]>(name: "pages") { _, bytes in bytes.count }
+        return OwnFetcher(
+            downloader,
+            contains: { pages.contains($0) },
+            page: { try await pages.value(forKey: $0, load: $1) },
+            held: { CacheContents(pages.statistics, isPurgeable: false) }
+        )
+    }
+
+    /// The same in pages that the kernel may take.
+    static func purgeableCache(_ downloader: Downloader) -> OwnFetcher {
+        let pages = PurgeableCache<String>(name: "pages")
+        return OwnFetcher(
+            downloader,
+            contains: { pages.contains($0) },
+            page: { try await pages.bytes(forKey: $0, load: $1) },
+            held: { CacheContents(pages.statistics, isPurgeable: true) }
+        )
+    }
 
     func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Bool {
-        let wasThere = pages.contains(path)
+        let wasThere = contains(path)
         let loaded = Flag()
-        let bytes = try await pages.value(forKey: path) { [downloader] in
+        let bytes = try await page(path) { [downloader] in
             loaded.raise()
             return [UInt8](try await downloader.data(at: path))
         }
@@ -77,28 +109,7 @@ final class MemoryCacheFetcher: Fetcher {
         return wasThere && !loaded.isRaised
     }
 
-    var contents: CacheContents { CacheContents(pages.statistics, isPurgeable: false) }
-}
-
-/// The same in pages that the kernel may take.
-final class PurgeableCacheFetcher: Fetcher {
-    private let pages = PurgeableCache<String>(name: "pages")
-    private let downloader: Downloader
-
-    init(downloader: Downloader) { self.downloader = downloader }
-
-    func withThumbnail(at path: String, _ use: (UnsafeRawBufferPointer) -> Void) async throws -> Bool {
-        let wasThere = pages.contains(path)
-        let loaded = Flag()
-        let bytes = try await pages.bytes(forKey: path) { [downloader] in
-            loaded.raise()
-            return [UInt8](try await downloader.data(at: path))
-        }
-        bytes.withUnsafeBytes(use)
-        return wasThere && !loaded.isRaised
-    }
-
-    var contents: CacheContents { CacheContents(pages.statistics, isPurgeable: true) }
+    var contents: CacheContents { held() }
 }
 
 extension CacheContents {

@@ -258,6 +258,8 @@ extension CacheEngine {
             )
             shard.pointee.base = old.pointee.base
             shard.pointee.inflation = old.pointee.inflation
+            // Else an entry's epoch comes again, and uses of it move nothing while it does.
+            shard.pointee.epoch = old.pointee.epoch
             shard.pointee.weights = old.pointee.weights
             shard.pointee.ghosts.lifetime = old.pointee.ghosts.lifetime
             shard.pointee.ghosts.unit = old.pointee.ghosts.unit

@@ -24,7 +24,7 @@ extension MemoryCache {
     ///
     /// `make` runs on this thread, outside every lock, and may use the cache, this key included. If the key is removed
     /// meanwhile, its value is returned but not stored: it may have been made of what is no longer so. A load of the
-    /// key that is under way goes on.
+    /// key that is under way goes on, and its callers get this value, too, if it is stored first.
     ///
     /// - Parameters:
     ///   - key: the key.

@@ -109,6 +109,29 @@ struct LoadingForcedTests {
         #expect(cache["a"] == 2)
     }
 
+    @Test("What was stored first is what the callers of a load get, and a refresh loads again", arguments: [0, 1])
+    func afterGetOrSet(_ kind: Int) async throws {
+        let cache = LoadingFamilyTests.faces[kind].init(.init())
+        let gate = Gate()
+        let miss = Task {
+            try await cache.get("a") {
+                await gate.pass()
+                return [1]
+            }
+        }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
+        let bulk = Task { try await cache.get(["a", "b"]) { _ in ["b": [4]] } }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        #expect(cache.make("a") { [2] } == [2])
+        let refresh = Task { try await cache.refresh("a") { [3] } }
+        await yieldUntil { cache.loading.waiterCount(forKey: "a") == 3 }
+        gate.open()
+        #expect(try await miss.value == [2])
+        #expect(try await bulk.value == ["a": [2], "b": [4]])
+        #expect(try await refresh.value == [3])
+        #expect(cache.get("a") == [3])
+    }
+
     @Test("A cancelled refresh leaves at once, and its load's result stays out", arguments: CacheKind.allCases)
     func cancellation(_ kind: CacheKind) async throws {
         let cache = EitherCache<String>(kind)

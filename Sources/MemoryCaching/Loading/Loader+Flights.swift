@@ -49,7 +49,7 @@ extension Loader {
         // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a
         // millisecond.
         let milliseconds = duration / .milliseconds(1)
-        keep(
+        let first = keepFirst(
             value,
             forKey: key,
             recomputeCost: recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
@@ -178,9 +178,9 @@ extension Loader {
         store.contains(key) ? store.value(forKey: key) : nil
     }
 
-    /// Stores a value at the cost and for the lifetime that the options name, unless the ticket has been revoked.
-    @discardableResult
-    func keep(
+    /// Stores a value at the cost and for the lifetime that the options name, unless the ticket has been revoked or
+    /// another value was stored first, which it answers.
+    func keepFirst(
         _ value: Value,
         forKey key: Key,
         recomputeCost: Double? = nil,
@@ -203,14 +203,8 @@ extension Loader {
         let permit = flights.openPermit(for: key)
         defer { flights.close(permit) }
         let value = try make()
-        while true {
-            guard keep(value, forKey: key, ticket: permit.ticket) == .changed else {
-                failures?.removeValue(forKey: key)
-                return value
-            }
-            // Somebody was first, whose value may have left again.
-            if let present = presentValue(forKey: key) { return present }
-            if permit.ticket.isRevoked { return value }
-        }
+        if let first = keepFirst(value, forKey: key, ticket: permit.ticket) { return first }
+        // Somebody may have set another value meanwhile.
+        return permit.ticket.isRevoked ? presentValue(forKey: key) ?? value : value
     }
 }

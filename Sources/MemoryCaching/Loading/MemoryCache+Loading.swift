@@ -74,8 +74,8 @@ extension MemoryCache {
     /// Loads the value for `key` though one may be there, and stores it in place of that.
     ///
     /// Until the load has ended, lookups find the old value; it stays if the load fails. A load of the key that is
-    /// under way is shared. For the rest as ``value(forKey:load:)``; a failure that is remembered keeps nobody from
-    /// trying.
+    /// under way is shared; if the cache keeps another value than that load's, `load` is called after all. For the rest
+    /// as ``value(forKey:load:)``; a failure that is remembered keeps nobody from trying.
     ///
     /// - Parameters:
     ///   - key: the key.

@@ -225,6 +225,30 @@ struct LoadingFallbackTests {
         #expect(cache.statistics.loads == 1)
     }
 
+    @Test("Who joins a load just when the soft timeout has passed is answered at once", arguments: [0, 1])
+    func softBesideJoining(_ kind: Int) async throws {
+        let cache = expired(kind) { $0.softLoadTimeout = .seconds(2) }
+        let flights = cache.loading.flights
+        // As a caller of a refresh, whom no fallback answers.
+        let lead = WaiterTerms(Never.self, takesFallback: false)
+        let boarding = flights.board("a", lead, throwing: Never.self, makeRun: { LoadRun(priority: .medium) })
+        guard case .leads(let flight, _) = boarding else {
+            Issue.record("somebody else is loading")
+            return
+        }
+        // A caller has looked whether the load is overdue; then that becomes so; then it joins.
+        flight.becomeOverdue { [1] }
+        let waiter = try #require(flight.join(WaiterTerms(Never.self, takesFallback: true)))
+        cache.loading.didShare(flight)
+        let outcome = Task { await flight.outcome(for: waiter) }
+        #expect(flight.waiterCount == 1)
+        flights.landUnloaded(flight, .value([2]))
+        guard case .fallback([1]) = await outcome.value else {
+            Issue.record("it has waited for the load")
+            return
+        }
+    }
+
     @Test("A removal beside a load beyond the soft timeout leaves no fallback to newcomers", arguments: [0, 1])
     func removalBesideSoft(_ kind: Int) async throws {
         let cache = expired(kind) { $0.softLoadTimeout = .seconds(2) }

@@ -151,6 +151,8 @@ extension Loader {
     func didShare(_ flight: Flight<Key, Value>) {
         counters.coalesced.add(1, ordering: .relaxed)
         flight.run.escalate(to: Task.currentPriority)
+        // The load may have become overdue after the caller looked, and before it joined those who were told then.
+        if flight.isOverdue { flight.becomeOverdue { store.fallback(forKey: flight.key) } }
     }
 
     /// A load has ended: counts its time and answers it.

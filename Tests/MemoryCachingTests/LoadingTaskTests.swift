@@ -62,6 +62,26 @@ struct LoadingTaskTests {
         #expect(await waiter.value == .high)
     }
 
+    @Test("A waiter for many loads that becomes more urgent passes its priority on to all of them")
+    func escalationOfBulkWaiter() async {
+        let cache = MemoryCache<Int, TaskPriority>()
+        let gate = Gate()
+        let load: @Sendable () async -> TaskPriority = {
+            await gate.pass()
+            return Task.currentPriority
+        }
+        for key in 1...2 { Task.detached(priority: .background) { await cache.value(forKey: key, load: load) } }
+        await yieldUntil { (1...2).allSatisfy { cache.loading.waiterCount(forKey: $0) == 1 } }
+        let bulk = Task.detached(priority: .background) {
+            await cache.values(forKeys: [1, 2, 3]) { _ in [3: await load()] }
+        }
+        // It waits for its own load first, and for the others afterwards.
+        await yieldUntil { cache.loading.flights.flight(of: 3)?.suspendedCount == 1 }
+        bulk.escalatePriority(to: .high)
+        gate.open()
+        #expect(await bulk.value == [1: .high, 2: .high, 3: .high])
+    }
+
     @Test("The duration of the load is counted", arguments: CacheKind.allCases)
     func loadTime(_ kind: CacheKind) async {
         let clock = ManualClock()

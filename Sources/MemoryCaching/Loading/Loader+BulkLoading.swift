@@ -7,6 +7,9 @@
 import Synchronization
 
 extension Loader {
+    /// A caller's place in a flight.
+    private typealias Seat = (flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)
+
     /// The values for `keys` that are there, under way, or made by `load`.
     nonisolated(nonsending) func values<E: Error>(
         forKeys keys: some Sequence<Key>,
@@ -43,8 +46,8 @@ extension Loader {
         if let cancellation, Task.isCancelled { throw cancellation }
         let run = LoadRun(priority: Task.currentPriority)
         let terms = WaiterTerms(E.self, takesFallback: true)
-        var shared: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
-        var led: [(flight: Flight<Key, Value>, waiter: Flight<Key, Value>.Waiter)] = []
+        var shared: [Seat] = []
+        var led: [Seat] = []
         var failure: E?
         for key in keys {
             switch knownEnd(of: key, as: E.self) {
@@ -76,7 +79,7 @@ extension Loader {
         var again: [Key] = []
         // First those of the load made here: if it fails, there is nothing to wait for in the others.
         let seats = led + shared
-        await withTaskCancellationHandler {
+        await whileWaiting(for: seats) {
             for (flight, waiter) in seats {
                 let isOwn = flight.run === run
                 if failure != nil && !isOwn {
@@ -108,13 +111,25 @@ extension Loader {
                     found[flight.key] = value
                 }
             }
-        } onCancel: {
-            // Of all at once: a load is told when nobody wants any of its keys.
-            for (flight, waiter) in seats { flight.cancel(waiter) }
         }
         wait?.end(waitFor: shared.map(\.flight.run), waitError)
         if let failure { throw failure }
         return again
+    }
+
+    /// Runs `operation`, which waits for one flight after the other. A cancellation and a higher priority of the caller
+    /// reach the loads of all flights at once, also of those that it does not wait for yet.
+    private nonisolated(nonsending) func whileWaiting(
+        for seats: [Seat],
+        _ operation: nonisolated(nonsending) () async -> Void
+    ) async {
+        await withTaskCancellationHandler {
+            await withEscalationHandler(operation: operation) { priority in
+                for (flight, _) in seats { flight.run.escalate(to: priority) }
+            }
+        } onCancel: {
+            for (flight, waiter) in seats { flight.cancel(waiter) }
+        }
     }
 
     /// Makes one load for many new flights in a task of its own.

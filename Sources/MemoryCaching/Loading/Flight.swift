@@ -69,24 +69,16 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A flight without waiters.
     ///
     /// - Parameters:
-    ///   - target: what the result may be stored over.
+    ///   - target: what the result may be stored over. The refresh of a stale value goes on without waiters.
     ///   - failureType: what the load may throw.
-    ///   - isBackground: whether the load goes on without waiters.
-    init(
-        key: Key,
-        hash: Int,
-        run: LoadRun,
-        for target: LoadTicket.Target,
-        throwing failureType: any Error.Type,
-        isBackground: Bool
-    ) {
-        self.key = key
-        self.hash = hash
-        self.run = run
-        self.failureType = failureType
+    init(key: Key, hash: Int, run: LoadRun, for target: LoadTicket.Target, throwing failureType: any Error.Type) {
+        (self.key, self.hash, self.run, self.failureType) = (key, hash, run, failureType)
         ticket = LoadTicket(for: target)
-        state = ForkSafeMutex(State(machine: FlightMachine(isBackground: isBackground)))
+        state = ForkSafeMutex(State(machine: FlightMachine(isBackground: ticket.isForRefresh)))
     }
+
+    /// Whether the load replaces a stale value in the background.
+    var isRefresh: Bool { ticket.isForRefresh }
 
     /// Whether a caller whose errors are of type `E` can be told of every error of the load.
     func canTell<E: Error>(_: E.Type) -> Bool {

@@ -60,9 +60,9 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - target: what the result of a new flight may be stored over.
     ///   - terms: what the caller can be told.
     ///   - failureType: what the load of a new flight may throw.
-    ///   - isAgain: whether the caller has waited already for a load of somebody else whose end it could not be told of.
-    ///     It does so once: from then on it joins only flights of whose errors it can be told, for others may fail as
-    ///     often as they are tried.
+    ///   - isAgain: whether the caller has waited already for a load of somebody else whose end it could not be told
+    ///     of. It does so once: from then on it joins only flights of whose errors it can be told, for others may fail
+    ///     as often as they are tried.
     ///   - makeRun: makes the run of a new flight.
     func board<E: Error>(
         _ key: Key,
@@ -78,14 +78,7 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             for flight in bucket.flights where flight.key == key && !(isAgain && !flight.canTell(failureType)) {
                 if let waiter = flight.join(terms) { return .joined(flight, waiter) }
             }
-            let flight = OneFlight(
-                key: key,
-                hash: hash,
-                run: makeRun(),
-                for: target,
-                throwing: failureType,
-                isBackground: false
-            )
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, throwing: failureType)
             guard let waiter = flight.join(terms) else { continue }
             if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
         }
@@ -103,14 +96,7 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             let bucket = contents(hash)
             if bucket.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
             let target = LoadTicket.Target.stale(deadline: deadline)
-            let flight = OneFlight(
-                key: key,
-                hash: hash,
-                run: makeRun(),
-                for: target,
-                throwing: failureType,
-                isBackground: true
-            )
+            let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, throwing: failureType)
             if file(flight, ifUnchangedSince: bucket.stamp) { return flight }
         }
     }

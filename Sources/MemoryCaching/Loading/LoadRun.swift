@@ -16,6 +16,8 @@ final class LoadRun: Sendable {
     let foundRecursion = Atomic<Bool>(false)
 
     private let ended = Atomic<Bool>(false)
+    /// Stored once, before the task starts: so it takes no lock.
+    private let ownSpan = AtomicLazyReference<LoadSpan>()
     private let state: ForkSafeMutex<State>
 
     private struct State {
@@ -23,7 +25,6 @@ final class LoadRun: Sendable {
         /// Flights whose result somebody still wants; the task is cancelled when the last one is abandoned.
         var flights = 0
         var isCancelled = false
-        var span: LoadSpan?
         var priority: TaskPriority
     }
 
@@ -55,11 +56,11 @@ final class LoadRun: Sendable {
     func end() -> Bool { !ended.exchange(true, ordering: .acquiringAndReleasing) }
 
     /// The span of the load; nil before it has begun, and where nobody traces.
-    var span: LoadSpan? { state.withLock { $0.span } }
+    var span: LoadSpan? { ownSpan.load() }
 
     /// The load is about to start, and has this span. To be called before anything can end the load.
     func begin(_ span: LoadSpan?) {
-        state.withLock { $0.span = span }
+        if let span { _ = ownSpan.storeIfNil(span) }
     }
 
     /// Cancels the task, or has it cancelled as soon as there is one.

@@ -39,6 +39,9 @@ package final class LoadTicket: Sendable {
         self.init(for: deadline.map { .stale(deadline: $0) } ?? .absent)
     }
 
+    /// Whether the result is to replace a stale value.
+    var isForRefresh: Bool { if case .stale = target { true } else { false } }
+
     /// Whether the result must stay out.
     package var isRevoked: Bool { revoked.load(ordering: .acquiring) }
 

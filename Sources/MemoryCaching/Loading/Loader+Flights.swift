@@ -55,8 +55,7 @@ extension Loader {
             recomputeCost: recomputeCost?(key, value, duration) ?? (milliseconds > 0 ? milliseconds : nil),
             ticket: flight.ticket
         )
-        failures?.removeValue(forKey: key)
-        return .value(value)
+        return first.map { .present($0) } ?? .value(value)
     }
 
     /// As ``outcome(of:for:)``, for a caller that shares the load of another one.
@@ -115,11 +114,6 @@ extension Loader {
 }
 
 extension Flight {
-    /// Whether the load replaces a stale value in the background.
-    var isRefresh: Bool {
-        if case .stale = ticket.target { true } else { false }
-    }
-
     /// How the load ended, which has returned: well, unless it had asked for itself on the way. That is told to whoever
     /// watches the cache even where no caller's error type can express it.
     func result(valueCount: Int) -> CacheLoad<Key>.Result {
@@ -187,16 +181,22 @@ extension Loader {
         forKey key: Key,
         recomputeCost: Double? = nil,
         ticket: LoadTicket
-    ) -> InsertionOutcome {
-        guard !ticket.isRevoked else { return .changed }
-        return store.insert(
-            value,
-            forKey: key,
-            cost: cost(of: value, forKey: key, limit: store.totalCostLimit),
-            recomputeCost: recomputeCost,
-            expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
-            if: .ticket(ticket)
-        )
+    ) -> Value? {
+        while !ticket.isRevoked {
+            let outcome = store.insert(
+                value,
+                forKey: key,
+                cost: cost(of: value, forKey: key, limit: store.totalCostLimit),
+                recomputeCost: recomputeCost,
+                expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
+                if: .ticket(ticket)
+            )
+            if outcome != .changed { break }
+            // The other value may have left again.
+            if let first = presentValue(forKey: key) { return first }
+        }
+        if !ticket.isRevoked { failures?.removeValue(forKey: key) }
+        return nil
     }
 
     /// The value for a key that was not there a moment ago, made on this thread and stored unless another one is first.

@@ -15,8 +15,10 @@ internal import Tracing
 /// has found the stale value, so that it begins a trace of its own, with a link to that request.
 ///
 /// The tracer is looked up for each load, so that a scope's own tracer is found. Where there is none, nothing is made.
-struct LoadSpan: Sendable {
+final class LoadSpan: Sendable {
     private let span: any Span
+
+    private init(span: any Span) { self.span = span }
 
     /// The span of a load that begins, on the thread of the caller that starts it; nil if nobody traces.
     static func ofLoad(
@@ -101,7 +103,9 @@ extension Error {
 }
 #else
 /// Without the trait `TracingSupport` there are no spans, and nothing of this is called.
-enum LoadSpan {
+final class LoadSpan: Sendable {
+    private init() {}
+
     static func ofLoad(
         name: @autoclosure () -> String,
         reason: @autoclosure () -> String,

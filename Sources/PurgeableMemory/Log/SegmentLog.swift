@@ -33,8 +33,8 @@ internal import Synchronization
 /// - SeeAlso: madvise(2), mincore(2); Rosenblum, Ousterhout, "The Design and Implementation of a Log-Structured File
 ///   System" (SOSP 1991), for segments and their cleaning.
 package final class SegmentLog: @unchecked Sendable {
-    // Sendable: `state` is a mutex; `active` and records are atomics; `table` is appended to under the mutex and published
-    // by an atomic.
+    // Sendable: `state` is a mutex; `active` and records are atomics; `table` is appended to under the mutex and
+    // published by an atomic.
 
     /// Active segments that fill beside each other, so that what is expected to stay does not share pages with what
     /// is not.

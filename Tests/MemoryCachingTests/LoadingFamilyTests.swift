@@ -279,6 +279,48 @@ struct LoadingFamilyTests {
         #expect(cache.count == count / 2)
     }
 
+    /// A key that is not equal to itself, as a number that is none.
+    struct Stranger: Hashable, Sendable {
+        let name: String
+        static func == (left: Stranger, right: Stranger) -> Bool { false }
+    }
+
+    @Test("Removing by predicate takes entries whose keys are not equal to themselves", arguments: [0, 1])
+    func removeUnequal(_ kind: Int) {
+        func check<Face: LoadingFace>(_ face: Face.Type, _ unequal: Face.Key, _ equal: Face.Key) {
+            let cache = face.init(MemoryCacheOptions<Face.Key, [UInt8]>())
+            for value in 0..<100 as Range<UInt8> { cache.set(unequal, [value], nil) }
+            cache.set(equal, [100], .seconds(3600))
+            #expect(cache.count == 101)
+            cache.removeAll { $0 != $0 }
+            #expect(cache.count == 1 && cache.get(equal) == [100])
+            #expect(cache.statistics.removalCounts[.removed] == 100)
+        }
+        let stranger = Stranger(name: "a stranger with a long name")
+        if kind == 0 {
+            check(MemoryCache<Double, [UInt8]>.self, .nan, 1)
+            check(MemoryCache<Stranger?, [UInt8]>.self, stranger, nil)
+        } else {
+            check(PurgeableCache<Double>.self, .nan, 1)
+            check(PurgeableCache<Stranger?>.self, stranger, nil)
+        }
+    }
+
+    @Test("Removing by predicate misses nothing though the cache splits meanwhile", arguments: [0, 1])
+    func removeBesideSplit(_ kind: Int) {
+        let cache = Self.integerFaces[kind].init(.init())
+        for key in 0..<500 { cache.set(key, [1], nil) }
+        var calls = 0
+        cache.removeAll { key in
+            calls += 1
+            if calls == 100 { for other in 1_000..<20_000 { cache.set(other, [2], nil) } }
+            return key < 500
+        }
+        #expect((0..<500).allSatisfy { cache.get($0) == nil })
+        #expect(cache.count == 19_000)
+        #expect(cache.hottestKeys(.max).count == 19_000)
+    }
+
     @Test("The removal handler hears of each entry once, with its value", arguments: [0, 1])
     func handler(_ kind: Int) async throws {
         let clock = ManualClock()

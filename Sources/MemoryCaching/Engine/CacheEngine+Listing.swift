@@ -30,18 +30,49 @@ extension CacheEngine {
         return Array(living.prefix(max(0, limit)))
     }
 
-    /// Removes the entries whose keys `isInvalid` names. It is asked outside the locks, shard by shard; what is set
-    /// meanwhile may stay or go.
+    /// Removes the entries whose keys `isInvalid` names. It is asked outside the locks, for a few entries at a time;
+    /// what is set meanwhile may stay or go.
+    ///
+    /// Entries are found again by their slots: a key that is not equal to itself is not found by looking it up.
     package func removeAll(where isInvalid: (Key) -> Bool) {
-        var index = 0
-        while let shard = lockShard(at: index) {
-            var keys: [Key] = []
-            let storage = shard.pointee.storage
-            storage.forEachSlot { keys.append(storage.entries[Int($0)].key) }
-            unlock(shard)
-            for key in keys where isInvalid(key) { removeValue(forKey: key) }
-            index += 1
+        var place = EngineSweep()
+        var met: [Met] = []
+        while nextEntries(from: &place, into: &met) {
+            for entry in met where isInvalid(entry.key) { remove(entry) }
         }
+    }
+
+    /// An entry that a walk has met, and where.
+    private struct Met {
+        let place: EngineSweep
+        let generation: UInt32
+        let key: Key
+    }
+
+    /// The next entries from `place` on, ``mostSwept`` at most; false behind the last one.
+    private func nextEntries(from place: inout EngineSweep, into met: inout [Met]) -> Bool {
+        met.removeAll(keepingCapacity: true)
+        return !advance(&place) { shard, place in
+            let storage = shard.pointee.storage
+            let generation = storage.generation(of: place.slot)
+            met.append(Met(place: place, generation: generation, key: storage.entries[Int(place.slot)].key))
+            return true
+        }
+    }
+
+    /// Removes an entry that a walk has met, unless another one stands in its place by now. One that a split has moved
+    /// is met again.
+    private func remove(_ met: Met) {
+        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        guard let shard = lockShard(at: met.place.shard) else { return }
+        let storage = shard.pointee.storage
+        let slot = met.place.slot
+        // Integers have no generations, and are compared without code of the user's.
+        guard met.place.shardCount == shardCount, storage.holds(slot), storage.generation(of: slot) == met.generation,
+            !KeyHash<Key>.isInteger || storage.entries[Int(slot)].key == met.key
+        else { return unlock(shard) }
+        let isExpired = shard.pointee.wheel?.deadline(of: slot) ?? .max <= now
+        removeLocked(shard, slot, cause: isExpired ? .expired : .removed)
     }
 
     /// What `part` takes of the entries whose lifetime is not over, in the order in which they would go if nothing were

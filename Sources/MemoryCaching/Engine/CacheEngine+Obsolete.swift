@@ -6,10 +6,10 @@
 
 /// How far a sweep over all entries of an engine has come, between its pieces.
 package struct EngineSweep: Sendable {
-    fileprivate var shard = 0
-    fileprivate var slot: UInt32 = 1
+    fileprivate(set) var shard = 0
+    fileprivate(set) var slot: UInt32 = 1
     /// The number of shards that the places are meant for: an engine that splits is swept from the beginning.
-    fileprivate var shardCount = 0
+    fileprivate(set) var shardCount = 0
 
     package init() {}
 }
@@ -20,32 +20,40 @@ extension CacheEngine {
     /// - Parameter isObsolete: runs under the lock of a shard: it compares plain words and calls nobody.
     /// - Returns: whether the sweep has come to the end. Entries that came in behind it were not looked at.
     package func removeSome(from place: inout EngineSweep, where isObsolete: (Value) -> Bool) -> Bool {
+        var departures = EntryDepartures<Key, Value>()
+        defer { finish(departures) }
+        return advance(&place) { shard, place in
+            guard isObsolete(shard.pointee.storage.entries[Int(place.slot)].value) else { return false }
+            let cost = shard.pointee.storage.cost(of: place.slot)
+            departures.append(shard.pointee.remove(place.slot, cause: .removed), cause: .removed)
+            shard.pointee.room.pointee.giveBack(places: 1, cost: 0)
+            returnCost(cost, from: shard)
+            return true
+        }
+    }
+
+    /// Calls `body`, with their shard locked, with the next entries from `place` on, which moves on; true if there is
+    /// no next one.
+    ///
+    /// - Parameter body: answers whether the entry counts: a piece ends after ``mostSwept`` that do.
+    func advance(_ place: inout EngineSweep, _ body: (ShardPointer, EngineSweep) -> Bool) -> Bool {
         guard let shard = lockShard(at: place.shard) else { return true }
+        defer { unlock(shard) }
         if place.shardCount != shardCount {
             place = EngineSweep()
             place.shardCount = shardCount
-            unlock(shard)
             return false
         }
-        var departures = EntryDepartures<Key, Value>()
         let end = min(place.slot + Self.mostPassed, shard.pointee.storage.highWater)
-        while place.slot < end, departures.count < Self.mostSwept {
-            let slot = place.slot
+        var left = Self.mostSwept
+        while place.slot < end, left > 0 {
+            if shard.pointee.storage.holds(place.slot), body(shard, place) { left -= 1 }
             place.slot += 1
-            guard shard.pointee.storage.view[slot].pointee.info != .vacant,
-                isObsolete(shard.pointee.storage.entries[Int(slot)].value)
-            else { continue }
-            let cost = shard.pointee.storage.cost(of: slot)
-            departures.append(shard.pointee.remove(slot, cause: .removed), cause: .removed)
-            shard.pointee.room.pointee.giveBack(places: 1, cost: 0)
-            returnCost(cost, from: shard)
         }
         if place.slot >= shard.pointee.storage.highWater {
             place.shard += 1
             place.slot = 1
         }
-        unlock(shard)
-        finish(departures)
         return false
     }
 }

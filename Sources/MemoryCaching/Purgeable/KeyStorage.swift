@@ -17,6 +17,9 @@ class KeyStorage: @unchecked Sendable {
     /// A copy of a key.
     func anyKey(shard: Int, slot: Int) -> Any? { nil }
 
+    /// The bits of a key: as long as a copy of it is held, no other key that is stored has the same.
+    func bits(shard: Int, slot: Int) -> [UInt8] { [] }
+
     /// Moves a key to another shard's slot.
     func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {}
 
@@ -70,6 +73,10 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
 
     override func anyKey(shard: Int, slot: Int) -> Any? { key(shard: shard, slot: slot) }
+
+    override func bits(shard: Int, slot: Int) -> [UInt8] {
+        Array(UnsafeRawBufferPointer(start: pointer(shard, slot), count: MemoryLayout<Key>.size))
+    }
 
     override func moveOut(shard: Int, slot: Int, into bag: inout [Any]) { bag.append(pointer(shard, slot).move()) }
 

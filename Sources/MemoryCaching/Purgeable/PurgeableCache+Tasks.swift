@@ -66,17 +66,7 @@ extension PurgeableCache {
     /// - Complexity: O(*n*).
     public func removeAll(where isInvalid: (Key) -> Bool) {
         loading.willRemoveAll(where: isInvalid)
-        removeEach(where: isInvalid)
-    }
-
-    /// Removes the bytes of the keys that `isInvalid` names, and tells of each before the next goes.
-    func removeEach(where isInvalid: (Key) -> Bool) {
-        for shard in 0..<PurgeableStore.shardCount {
-            for listed in store.listed(shard: shard, countsFallbacks: true) {
-                let key = KeyedStore<Key>.key(word: listed.word, listed.key)
-                if isInvalid(key) { _ = keyed.remove(key) }
-            }
-        }
+        store.removeEach { isInvalid(KeyedStore<Key>.key(word: $0.word, $0.key)) }
     }
 
     /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries. What the

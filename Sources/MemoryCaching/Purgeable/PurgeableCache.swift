@@ -225,9 +225,9 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     public func removeAll() {
         loading.willRemoveAll()
         if store.hasObserver {
-            // One by one: copies of all values could be more than ordinary memory has room for.
+            // A few at a time: copies of all values could be more than ordinary memory has room for.
             store.removeExpired()
-            removeEach { _ in true }
+            store.removeEach { _ in true }
         }
         store.removeAll()
         store.tellRemovals()

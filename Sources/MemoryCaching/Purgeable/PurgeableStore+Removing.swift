@@ -67,23 +67,48 @@ extension PurgeableStore {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = now
-        var isExpired = false
-        var departures = Departures()
+        var removal = Removal()
         var sparse: Int?
-        let location: LogLocation? = withEntry(hash, word, &matching) { state, shard, slot, _ in
-            guard let slot else { return nil }
-            if let condition, !holds(condition, slot, state) { return nil }
-            let location = LogLocation(word: state.index[slot].pointee.location)
-            isExpired = now != .min && state.deadline(of: slot).next <= now
-            take(slot, hash, &state, shard, &departures)
+        withEntry(hash, word, &matching) { state, shard, slot, _ in
+            guard let slot else { return }
+            if let condition, !holds(condition, slot, state) { return }
+            take(slot, hash, &state, shard, now: now, &removal)
             sparse = state.isSparse ? shard : nil
-            return location
         }
-        let wasThere = if let location, departures.count > 0 { wasThere(location, departures) } else { false }
-        settle(&departures, wasThere ? (isExpired ? .expired : .removed) : .discarded)
+        let wasThere = settle(&removal)
         if let sparse { shrink(sparse) }
         log.gate.leave(pass)
-        return wasThere && !isExpired
+        return wasThere
+    }
+
+    /// One entry that the owner removes.
+    struct Removal {
+        var departures = Departures()
+        var location: LogLocation?
+        var isExpired = false
+    }
+
+    /// Takes an entry out of the index that the owner removes. The caller is inside the gate.
+    func take(
+        _ slot: Int,
+        _ hash: IndexHash,
+        _ state: inout PurgeableShard.State,
+        _ shard: Int,
+        now: Int64,
+        _ removal: inout Removal
+    ) {
+        removal.location = LogLocation(word: state.index[slot].pointee.location)
+        removal.isExpired = now != .min && state.deadline(of: slot).next <= now
+        take(slot, hash, &state, shard, &removal.departures)
+    }
+
+    /// Lets go of what the owner has removed, and says whether it was there, as lookups see it; no lock held.
+    func settle(_ removal: inout Removal) -> Bool {
+        let departures = removal.departures
+        let wasThere =
+            if let location = removal.location, departures.count > 0 { wasThere(location, departures) } else { false }
+        settle(&removal.departures, wasThere ? (removal.isExpired ? .expired : .removed) : .discarded)
+        return wasThere && !removal.isExpired
     }
 
     /// Whether the value that was at `location`, which has been taken out of the index, was still there.

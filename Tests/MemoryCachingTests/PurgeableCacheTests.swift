@@ -7,6 +7,7 @@
 import Testing
 
 @testable import MemoryCaching
+@testable import PurgeableMemory
 
 @Suite struct PurgeableCacheTests {
     /// Bytes that differ by length and key.
@@ -143,5 +144,26 @@ import Testing
         #expect(cache.statistics.volatileBytes == 0)
         cache.setBytes([1], forKey: 5)
         #expect(cache.bytes(forKey: 5) == [1])
+    }
+
+    @Test("An update runs again when so much was written meanwhile that a place in the log could be another value's")
+    func updateBesideManySegments() {
+        let cache = PurgeableCache<Int>()
+        cache.setBytes([1], forKey: 1)
+        let filler = [UInt8](repeating: 7, count: LogLocation.maximumByteCount)
+        var runs = 0
+        cache.updateBytes(forKey: 1) { bytes in
+            runs += 1
+            if runs == 1 {
+                let sealed = cache.store.log.sealedSegments
+                // Each value takes the place of the one before, so that segments are emptied and filled again.
+                while cache.store.log.sealedSegments - sealed < LogLocation.generationCount {
+                    cache.setBytes(filler, forKey: 2)
+                }
+            }
+            bytes = [(bytes?[0] ?? 100) + 1]
+        }
+        #expect(runs == 2)
+        #expect(cache.bytes(forKey: 1) == [2])
     }
 }

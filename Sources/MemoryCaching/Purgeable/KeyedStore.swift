@@ -103,17 +103,10 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         _ key: Key,
         countsFallback: Bool = false
     ) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
-        let (bytes, location) =
-            if let word = Self.integerWord(of: key) {
-                store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
-            } else {
-                store.sight(
-                    word: Self.hashWord(of: key),
-                    matching: matching(key),
-                    countsFallback: countsFallback
-                )
-            }
-        return (bytes, .unchanged(location))
+        guard let word = Self.integerWord(of: key) else {
+            return store.sight(word: Self.hashWord(of: key), matching: matching(key), countsFallback: countsFallback)
+        }
+        return store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
     }
 }
 

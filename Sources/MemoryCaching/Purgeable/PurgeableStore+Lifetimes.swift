@@ -16,8 +16,9 @@ extension PurgeableStore {
     enum Condition: Sendable {
         /// What a load shows: nothing has changed the key since the load began.
         case ticket(LoadTicket)
-        /// What an update shows: the entry points where it did, or there is still none (nil).
-        case unchanged(LogLocation?)
+        /// What an update shows: the entry points where it did when so many segments had been sealed, or there is still
+        /// none (nil).
+        case unchanged(LogLocation?, sealedSegments: Int)
     }
 
     /// On what terms a value is stored: all that is found out before any lock is taken.
@@ -52,8 +53,14 @@ extension PurgeableStore {
     func holds(_ condition: Condition, _ slot: Int?, _ state: borrowing PurgeableShard.State) -> Bool {
         switch condition {
         case .ticket(let ticket): ticket.admits(over: slot.map { state.deadline(of: $0).last })
-        case .unchanged(let location):
-            if let slot, let location { state.holds(location, in: slot) } else { slot == nil && location == nil }
+        case .unchanged(let location, let sealed):
+            // A segment is refilled after it has been sealed: after too many seals the location may be that of a later
+            // value.
+            if let slot, let location {
+                state.holds(location, in: slot) && log.sealedSegments &- sealed < LogLocation.generationCount
+            } else {
+                slot == nil && location == nil
+            }
         }
     }
 
@@ -143,16 +150,17 @@ extension PurgeableStore {
         }
     }
 
-    /// What an update begins with: the bytes, no use of them, and where they lie. Those that the kernel has taken count
-    /// as none.
+    /// What an update begins with: the bytes, no use of them, and what must be so when it ends. Bytes that the kernel
+    /// has taken count as none.
     ///
     /// - Parameter countsFallback: whether an expired entry counts that is kept.
     func sight<M: KeyMatching>(
         word: UInt64,
         matching: consuming M,
         countsFallback: Bool
-    ) -> (bytes: [UInt8]?, location: LogLocation?) {
+    ) -> (bytes: [UInt8]?, condition: Condition) {
         let hash = hash(word)
+        let sealedSegments = log.sealedSegments
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = countsFallback ? fallbackEnd(at: self.now) : self.now
         var bytes: [UInt8]?
@@ -174,6 +182,6 @@ extension PurgeableStore {
             if bytes != nil { break }
         }
         log.gate.leave(pass)
-        return (bytes, place)
+        return (bytes, .unchanged(place, sealedSegments: sealedSegments))
     }
 }

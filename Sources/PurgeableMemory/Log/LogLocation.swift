@@ -30,6 +30,8 @@ package struct LogLocation: Equatable, Sendable {
 
     /// The longest item: 16 bits of length. Longer values get pages of their own.
     package static let maximumByteCount = 0xFFFF
+    /// 10 bits of generation.
+    package static let generationCount = 1 << 10
     /// 18 bits of segment number: 256 GiB of log.
     package static let maximumSegments = 1 << 18
 

@@ -61,7 +61,7 @@ import _CacheTestSupport
     /// Has the kernel take pages of a sealed segment.
     private func squeeze(_ log: SegmentLog, using random: inout SplitMix64) {
         let pass = log.gate.enter(0)
-        if let (number, isVolatile) = log.sealedSegmentNumbers().randomElement(using: &random), isVolatile {
+        if let (number, _, isVolatile) = log.sealedSegmentNumbers().randomElement(using: &random), isVolatile {
             _ = PageSystem.live.advise(log.table[number].pointee.base, Segment.byteCount / 2, .pageOut)
         }
         log.gate.leave(pass)

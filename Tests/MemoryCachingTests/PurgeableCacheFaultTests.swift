@@ -33,6 +33,40 @@ import _CacheTestSupport
         #expect(held == count)
     }
 
+    /// What a handler was told: by cause, and how many values were untold at once.
+    private struct Told {
+        var counts: [RemovalCause: Int] = [:]
+        var wrong = 0
+    }
+
+    @Test("The handler hears of values that leave by whole segments", arguments: [false, true])
+    func segmentsAreToldOf(byRequest: Bool) {
+        let faults = RefusableSystem()
+        faults.refuse(.free)
+        let told = Mutex(Told())
+        let options = MemoryCacheOptions<Int, [UInt8]>(removalHandler: { key, found, cause in
+            told.withLock { told in
+                told.counts[cause, default: 0] += 1
+                if found != bytes(of: key, count: 1000) { told.wrong += 1 }
+            }
+        })
+        let budget = byRequest ? Int.max : 8 << 20
+        let cache = PurgeableCache<Int>(options: options, system: faults.system, ordinaryBudget: budget)
+        for key in 0..<30_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
+        if byRequest {
+            #expect(cache.count == 30_000)
+            let store = cache.store
+            #expect(store.evict(bytes: 16 << 20, below: .infinity) >= 16 << 20)
+            #expect(store.log.ordinaryBytes <= 14 << 20)
+        }
+        let count = cache.count
+        #expect(count > 4_000 && count < 20_000)
+        #expect(told.withLock { $0.counts } == [.memoryPressure: 30_000 - count])
+        #expect(told.withLock { $0.wrong } == 0)
+        #expect(cache.statistics.removals(.memoryPressure) == 30_000 - count)
+        #expect(cache.bytes(forKey: 29_999) == bytes(of: 29_999, count: 1000), "the oldest go, not the newest")
+    }
+
     @Test func largeOrdinaryValuesStayWithinTheirBudget() {
         let faults = RefusableSystem()
         faults.refuse(.free)

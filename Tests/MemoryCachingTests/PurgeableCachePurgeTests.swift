@@ -76,7 +76,7 @@ import _CacheTestSupport
         let before = cache.statistics
         #expect(before.count == 10_000)
         #expect(before.volatileBytes >= 10_000_000)
-        for (number, _) in cache.store.log.sealedSegmentNumbers() {
+        for (number, _, _) in cache.store.log.sealedSegmentNumbers() {
             let segment = cache.store.log.table[number]
             _ = PageSystem.live.advise(segment.pointee.base, Segment.byteCount, .pageOut)
         }

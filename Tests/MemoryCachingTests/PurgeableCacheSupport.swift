@@ -45,7 +45,7 @@ extension SegmentLog {
     @discardableResult
     func loseSealedPages(percent: Int, using random: inout SplitMix64) -> Int {
         var lost = 0
-        for (number, isVolatile) in sealedSegmentNumbers() where isVolatile {
+        for (number, _, isVolatile) in sealedSegmentNumbers() where isVolatile {
             for page in 0..<Segment.pageCount where Int.random(in: 0..<100, using: &random) < percent {
                 let place = table[number].pointee.base + page * ItemLayout.pageBytes
                 _ = PageSystem.live.advise(place, ItemLayout.pageBytes, .discard)

@@ -43,13 +43,57 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     ///   - countLimit: values at most; 0 or less is no limit.
     ///   - totalCostLimit: bytes of values at most; 0 or less is no limit.
     ///   - options: lifetimes, removal handler and the rest. The removal handler is given a copy of the bytes, which
-    ///     costs each departure that copy; it hears nothing of what the kernel has taken, nor of what the cache gives
-    ///     up by whole segments when memory is short. Recompute costs do not count: the kernel decides what goes first.
-    public init(
+    ///     costs each departure that copy; it hears nothing of what the kernel has taken. Recompute costs do not count:
+    ///     the kernel decides what goes first.
+    public convenience init(
         name: String = "",
         countLimit: Int = 0,
         totalCostLimit: Int = 0,
         options: MemoryCacheOptions<Key, [UInt8]> = .init()
+    ) {
+        self.init(
+            name: name,
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            options: options,
+            pool: .shared,
+            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
+        )
+    }
+
+    @usableFromInline var keyed: KeyedStore<Key> { KeyedStore(store) }
+
+    /// A cache over pages of the caller's making, for tests.
+    convenience init(
+        countLimit: Int = 0,
+        totalCostLimit: Int = 0,
+        options: MemoryCacheOptions<Key, [UInt8]> = .init(),
+        system: PageSystem,
+        ordinaryBudget: Int? = nil,
+        governor: MemoryGovernor = .shared
+    ) {
+        let pool = PurgeablePool(system: system)
+        self.init(
+            name: "",
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            options: options,
+            log: SegmentLog(arena: PageArena(pages: .base, system: system), usage: pool.usage),
+            pool: pool,
+            governor: governor,
+            ordinaryBudget: ordinaryBudget
+        )
+    }
+
+    private init(
+        name: String,
+        countLimit: Int,
+        totalCostLimit: Int,
+        options: MemoryCacheOptions<Key, [UInt8]>,
+        log: SegmentLog? = nil,
+        pool: PurgeablePool,
+        governor: MemoryGovernor?,
+        ordinaryBudget: Int? = nil
     ) {
         let clock = options.clock is ContinuousClock ? .continuous : LifetimeClock(options.clock)
         var observer: PurgeableStore.Observer?
@@ -61,37 +105,16 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
             keys: KeyedStore<Key>.makeKeyStorage(),
-            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
+            log: log ?? SegmentLog(usage: pool.usage),
+            pool: pool,
+            governor: governor,
+            ordinaryBudget: ordinaryBudget,
             clock: clock,
             idleLifetime: options.expiresAfterAccess?.saturatedNanoseconds ?? .max,
             fallbackLifetime: max(0, options.keepsExpiredFor?.saturatedNanoseconds ?? 0),
             observer: observer
         )
         loading = Loader(into: KeyedStore(store), options: options, clock: clock, cost: nil)
-    }
-
-    @usableFromInline var keyed: KeyedStore<Key> { KeyedStore(store) }
-
-    /// A cache over pages of the caller's making, for tests.
-    init(
-        countLimit: Int = 0,
-        totalCostLimit: Int = 0,
-        system: PageSystem,
-        ordinaryBudget: Int? = nil,
-        governor: MemoryGovernor = .shared
-    ) {
-        let pool = PurgeablePool(system: system)
-        store = PurgeableStore(
-            name: "",
-            countLimit: countLimit,
-            totalCostLimit: totalCostLimit,
-            keys: KeyedStore<Key>.makeKeyStorage(),
-            log: SegmentLog(arena: PageArena(pages: .base, system: system), usage: pool.usage),
-            pool: pool,
-            governor: governor,
-            ordinaryBudget: ordinaryBudget
-        )
-        loading = Loader(into: KeyedStore(store), options: .init(), clock: store.clock, cost: nil)
     }
 
     // MARK: Settings

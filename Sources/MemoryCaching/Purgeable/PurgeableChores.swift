@@ -15,10 +15,12 @@ internal import Synchronization
 struct PurgeableChores {
     /// A segment to be cleaned, in the generation that the decision was about.
     struct Cleaning {
+        /// Which items stay.
+        enum Keeping { case all, read, nothing }
+
         var segment: Int
         var generation: UInt16
-        /// Whether items stay that were not read.
-        var keepsUnread: Bool
+        var keeps: Keeping
     }
 
     /// Bytes of segments that are looked through in a step. The cleaner must free what a step fills; in the segments
@@ -56,16 +58,28 @@ struct PurgeableChores {
             uniquingKeysWith: { first, _ in first }
         )
         let begun = cleanedBytes > 0 ? cleanings.last : nil
-        func make(_ numbers: [Int], keepsUnread: Bool) -> [Cleaning] {
+        func make(_ numbers: [Int], keeping: Cleaning.Keeping) -> [Cleaning] {
             numbers.reversed().compactMap { number in
                 guard number != begun?.segment, let generation = generations[number] else { return nil }
-                return Cleaning(segment: number, generation: generation, keepsUnread: keepsUnread)
+                return Cleaning(segment: number, generation: generation, keeps: keeping)
             }
         }
         cleanings =
-            make(decision.compact, keepsUnread: true) + make(decision.promote, keepsUnread: false)
+            make(decision.compact, keeping: .all) + make(decision.promote, keeping: .read)
+            + make(decision.drop, keeping: .nothing)
         if let begun { cleanings.append(begun) }
     }
+
+    /// Has a segment emptied next, of which nothing stays. One that has been begun is ended first.
+    mutating func drop(_ segment: Int, generation: UInt16) {
+        cleanings.insert(
+            Cleaning(segment: segment, generation: generation, keeps: .nothing),
+            at: cleanings.count - (cleanedBytes > 0 ? 1 : 0)
+        )
+    }
+
+    /// Whether a segment is yet to be emptied of which nothing stays.
+    func drops(_ segment: Int) -> Bool { cleanings.contains { $0.segment == segment && $0.keeps == .nothing } }
 
     /// The next segment to be cleaned has been.
     mutating func cleaningEnded() {

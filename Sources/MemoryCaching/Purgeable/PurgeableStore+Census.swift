@@ -81,7 +81,8 @@ extension PurgeableStore {
                 ordinaryBudget: ordinaryBudget()
             )
             chores.lostBytes = 0
-            for number in decision.drop { empty(number, .memoryPressure) }
+            // Where departures are told of, each is taken out by itself: ``chores`` do that bit by bit.
+            if observer == nil { for number in decision.drop { empty(number, .memoryPressure) } }
             chores.clean(decision, of: census)
         }
         if chores.policy.capacity != nil { rememberGhosts() }

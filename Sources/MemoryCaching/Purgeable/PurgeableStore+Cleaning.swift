@@ -20,7 +20,8 @@ extension PurgeableStore {
         maintenance.hasChores.store(chores.isAny, ordering: .relaxed)
     }
 
-    private func cleanSome() {
+    /// Goes on with the segment that is being cleaned, if any.
+    func cleanSome() {
         guard let cleaning = chores.cleanings.last else { return }
         let pass = log.gate.enter(0)
         var unread = Departures()
@@ -36,14 +37,14 @@ extension PurgeableStore {
                 let found: LogLocation? = locked(hash) { state, shard in
                     guard let slot = slot(of: hash, in: cleaning, offset, state) else { return nil }
                     let location = LogLocation(word: state.index[slot].pointee.location)
-                    if !cleaning.keepsUnread, !location.isReferenced {
+                    if !cleaning.keeps(location) {
                         take(slot, hash, &state, shard, &unread)
                         state.ghosts?.insert(hash)
                     }
                     return location
                 }
                 guard let found else { return nil }
-                if cleaning.keepsUnread || found.isReferenced, hasRoom {
+                if cleaning.keeps(found), hasRoom {
                     hasRoom = move(found, hash, cleaning, buffer)
                 }
                 return found.byteCount
@@ -105,5 +106,16 @@ extension PurgeableStore {
         _ = log.forget(isMoved ? location : reservation.location)
         log.close(reservation)
         return true
+    }
+}
+
+extension PurgeableChores.Cleaning {
+    /// Whether the item at `location` stays.
+    fileprivate func keeps(_ location: LogLocation) -> Bool {
+        switch keeps {
+        case .all: true
+        case .read: location.isReferenced
+        case .nothing: false
+        }
     }
 }

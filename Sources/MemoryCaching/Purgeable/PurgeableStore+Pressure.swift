@@ -51,7 +51,8 @@ extension PurgeableStore: ReclaimableCache {
     private func evictOrdinary(bytes: Int) -> Int {
         var freed = 0
         for segment in log.sealedSegmentNumbers() where freed < bytes && !segment.isVolatile {
-            if empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
+            if observer != nil { emptyTelling(segment.number, generation: segment.generation) }
+            if observer != nil || empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
         }
         if freed < bytes {
             let before = largeOrdinary.load(ordering: .relaxed)
@@ -59,6 +60,16 @@ extension PurgeableStore: ReclaimableCache {
             freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
         }
         return freed
+    }
+
+    /// Empties a segment entry by entry, and tells of each few before the next go: copies of all could be more than
+    /// ordinary memory has room for. The caller is alone at it.
+    private func emptyTelling(_ segment: Int, generation: UInt16) {
+        chores.drop(segment, generation: generation)
+        while chores.drops(segment) {
+            cleanSome()
+            tellRemovals()
+        }
     }
 
     /// Makes the next insertion of every shard ask the governor again.

@@ -91,9 +91,9 @@ extension SegmentLog {
     package func takeLosses() -> Int { losses.exchange(0, ordering: .relaxed) }
 
     /// All sealed segments, those of the first stream first, oldest first within a stream.
-    package func sealedSegmentNumbers() -> [(number: Int, isVolatile: Bool)] {
+    package func sealedSegmentNumbers() -> [(number: Int, generation: UInt16, isVolatile: Bool)] {
         state.withLock { state in (0..<Self.streamCount).flatMap { state.sealed[$0].all } }
-            .map { ($0, table[$0].pointee.isVolatile.load(ordering: .relaxed)) }
+            .map { ($0, table[$0].pointee.generation, table[$0].pointee.isVolatile.load(ordering: .relaxed)) }
     }
 
     /// Takes note that a sweep of the whole index begins, for ``sweepFinished()``.

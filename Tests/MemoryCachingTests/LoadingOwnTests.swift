@@ -15,8 +15,9 @@ import _CacheTestSupport
 struct LoadingOwnTests {
     enum Trouble: Error { case now }
 
-    /// Starts a load of "a" that fails, and another one behind it that is not to end. `wait` is called while the first
-    /// one is under way, and the second one is under way when that caller hears of the failure.
+    /// Starts a load of "a" that fails, and another one behind it that ends only after `wait` has returned or waits for
+    /// it: nil in that case. `wait` is called while the first one is under way, and the second one is under way when
+    /// that caller hears of the failure.
     private func whileOthersFail(
         _ cache: MemoryCache<String, Int>,
         _ wait: @escaping @Sendable () async -> Int?
@@ -40,11 +41,20 @@ struct LoadingOwnTests {
             }
         }
         await yieldUntil { cache.loading.waiterCount(forKey: "a") == 1 }
-        let caller = Task { await wait() }
+        let hasReturned = Counter()
+        let caller = Task {
+            defer { hasReturned.increment() }
+            return await wait()
+        }
         await yieldUntil { cache.loading.waiterCount(forKey: "a") == 2 }
+        let flight = cache.loading.flights.flight(of: "a")
         first.open()
-        let value = await caller.value
+        await yieldUntil { flight?.isAdmitting == false }
+        // The second load has one waiter of its own.
+        await yieldUntil { hasReturned.value == 1 || cache.loading.waiterCount(forKey: "a") == 2 }
+        let value = hasReturned.value == 1 ? await caller.value : nil
         second.open()
+        _ = await caller.value
         _ = await leader.result
         for load in loads.withLock({ $0 }) { _ = await load.result }
         return value

@@ -13,6 +13,8 @@
 #include <dlfcn.h>
 
 #if defined(__GLIBC__)
+#include <malloc.h>
+
 // A macro of glibc's alone: elsewhere it must not even be looked at.
 #if __GLIBC_PREREQ(2, 33)
 #define CMS_HAS_MALLINFO2 1

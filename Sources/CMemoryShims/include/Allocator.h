@@ -9,13 +9,6 @@
 
 #include <stddef.h>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-static inline size_t cms_malloc_usable_size(const void *p) { return malloc_usable_size((void *)p); }
-#elif !defined(__APPLE__)
-static inline size_t cms_malloc_usable_size(const void *p) { (void)p; return 0; }
-#endif
-
 /// Whose `malloc` this process uses: the C library's, or one that was linked or preloaded in its place and has calls of
 /// its own; or one that is not known here.
 enum cms_allocator { CMS_SYSTEM_ALLOCATOR, CMS_JEMALLOC, CMS_TCMALLOC, CMS_MIMALLOC, CMS_UNKNOWN_ALLOCATOR };

@@ -15,7 +15,6 @@
 
 static inline enum cms_allocator cms_allocator(void) { return CMS_SYSTEM_ALLOCATOR; }
 static inline void cms_allocator_trim(void) { malloc_zone_pressure_relief(NULL, 0); }
-static inline size_t cms_malloc_usable_size(const void *p) { return malloc_size(p); }
 
 /// All zones together.
 static inline int cms_allocator_usage(size_t *live, size_t *unused) {

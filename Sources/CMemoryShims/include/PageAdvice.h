@@ -27,9 +27,6 @@ static inline int cms_madvise(void *p, size_t n, int advice) { return madvise(p,
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 static const int cms_MADV_FREE = MADV_FREE;
 static const int cms_MADV_DONTNEED = MADV_DONTNEED;
 static const int cms_MADV_HUGEPAGE = MADV_HUGEPAGE;
@@ -37,7 +34,6 @@ static const int cms_MADV_NOHUGEPAGE = MADV_NOHUGEPAGE;
 static const int cms_MADV_WIPEONFORK = MADV_WIPEONFORK;
 static const int cms_MADV_DONTDUMP = MADV_DONTDUMP;
 static const int cms_MADV_PAGEOUT = MADV_PAGEOUT;
-static const int cms_MADV_POPULATE_WRITE = MADV_POPULATE_WRITE;
 
 /// One byte a page into `resident`; bit 0 says whether the page is in memory. Does not touch the pages.
 static inline int cms_mincore(void *p, size_t n, unsigned char *resident) { return mincore(p, n, resident) == 0 ? 0 : errno; }

@@ -40,7 +40,5 @@ static inline void cms_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 static inline void cms_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
 
 static inline void cms_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
-static inline void cms_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
-static inline void cms_fence_seq_cst(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 #endif

@@ -10,9 +10,9 @@
 /// inside each other, overflow the stack and end the process; lists that name the same list twice each take time
 /// without end. What `PropertyListEncoder` writes names every container once, so that containers make a tree.
 ///
-/// The look takes 1.5 % of a decode at most: 0.2 µs of 20 µs for a body of 1 KiB with two fields, 0.2 to 0.4 µs of 29 µs
-/// for one of 100 KiB; of 1 and 100 KiB of rows, integers or strings it takes 1 % at most (2.5 µs of 1 ms, 0.25 ms of
-/// 55 ms). Measured with Swift 6.3 on x86, medians of nine runs on a busy machine.
+/// The look takes 1.5 % of a decode at most: 0.2 µs of 20 µs for a body of 1 KiB with two fields, 0.2 to 0.4 µs of 29
+/// to 30 µs for one of 100 KiB. Of 1 and 100 KiB of rows, integers or strings it takes 1 % at most: 2.5 µs of 1 ms,
+/// 0.25 ms of 55 ms. Measured with Swift 6.3 on x86, medians of nine runs on a busy machine.
 ///
 /// - SeeAlso: the format is described at the top of CFBinaryPList.c in Apple's Core Foundation.
 struct PropertyListNesting {

@@ -87,7 +87,14 @@ let package = Package(
             dependencies: ["MemoryCaching", "PurgeableMemory", "ForkSafety"],
             swiftSettings: settings
         ),
-        .target(name: "TieredCaching", dependencies: ["MemoryCaching", "MemoryPressure"], swiftSettings: settings),
+        .target(
+            name: "TieredCaching",
+            dependencies: [
+                "MemoryCaching", "MemoryPressure",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "ValkeyCaching",
             dependencies: [
@@ -179,6 +186,16 @@ let package = Package(
             name: "TieredCachingTests",
             dependencies: [
                 "TieredCaching", "MemoryCaching", "FoundationCaching", "MemoryCachingTestKit", "_CacheTestSupport",
+                .product(
+                    name: "MetricsTestKit",
+                    package: "swift-metrics",
+                    condition: .when(traits: ["MetricsSupport"])
+                ),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["TracingSupport"])
+                ),
             ],
             swiftSettings: settings
         ),

@@ -149,9 +149,17 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
                 return value
             }
             let course = MissCourse(core, codec, cost, flight, key, load)
-            flight.start { await course.run() }
+            flight.start(LoadSpan.ofLoad(name: core.near.name, reason: "miss", keyCount: 1, isBackground: false)) {
+                await course.run()
+            }
         }
-        switch await flight.outcome(for: waiter) {
+        let wait = isNew ? nil : LoadSpan.ofWait(name: core.near.name, keyCount: 1)
+        let outcome = await flight.outcome(for: waiter)
+        if let wait {
+            if let load = flight.span { wait.link(to: load) }
+            if case .left = outcome { wait.end(CancellationError()) } else { wait.end(outcome.error) }
+        }
+        switch outcome {
         case .value(let value): return value
         case .failure(let error): throw error
         case .left: throw CancellationError()
@@ -182,7 +190,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         let bytes = try codec.encode(value)
         guard bytes.count <= core.options.largestValue else { throw RemoteTierError.tooLarge(bytes.count) }
         let options = core.options
-        try await core.change(key, retries: 0) { [core] remoteKey, limit in
+        try await core.change(key, "cache.remote.write", retries: 0) { [core] remoteKey, limit in
             try await core.tier.write(
                 remoteKey,
                 bytes,
@@ -197,7 +205,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// - Throws: ``RemoteTierError`` if the remote tier has not confirmed it after up to three attempts within
     ///   ``TieredCacheOptions/changeTimeout``.
     public nonisolated(nonsending) func removeValue(forKey key: Key) async throws {
-        try await core.change(key, retries: 2) { [core] remoteKey, limit in
+        try await core.change(key, "cache.remote.remove", retries: 2) { [core] remoteKey, limit in
             try await core.tier.remove(remoteKey, within: limit)
         }
     }

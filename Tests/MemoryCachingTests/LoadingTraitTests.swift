@@ -45,18 +45,19 @@ struct LoadingTraitTests {
             }
         }
         metrics.record(cache.statistics)
-        let hits = try factory.expectCounter("cache_hits_total", [("cache", "images")])
+        let answered = [("cache.name", "images"), ("cache.request.type", "hit")]
+        let hits = try factory.expectCounter("cache.requests", answered)
         #expect(hits.values == [1])
         _ = cache[1]
         cache.removeValue(forKey: 2)
         metrics.record(cache.statistics)
         #expect(hits.values == [1, 1])
-        #expect(try factory.expectCounter("cache_loads_total", [("cache", "images")]).totalValue == 2)
-        let removed = [("cache", "images"), ("cause", "removed")]
-        #expect(try factory.expectCounter("cache_removals_total", removed).totalValue == 1)
-        #expect(try factory.expectGauge("cache_entries", [("cache", "images")]).lastValue == 1)
-        #expect(try factory.expectGauge("cache_cost", [("cache", "images")]).lastValue == 8)
-        let timer = try factory.expectTimer("cache_load_duration", [("cache", "images")])
+        #expect(try factory.expectCounter("cache.loads", [("cache.name", "images")]).totalValue == 2)
+        let removed = [("cache.name", "images"), ("cache.removal.cause", "removed")]
+        #expect(try factory.expectCounter("cache.removals", removed).totalValue == 1)
+        #expect(try factory.expectGauge("cache.entries", [("cache.name", "images")]).lastValue == 1)
+        #expect(try factory.expectGauge("cache.cost", [("cache.name", "images")]).lastValue == 8)
+        let timer = try factory.expectTimer("cache.load.duration", [("cache.name", "images")])
         #expect(timer.values == [3_000_000, 3_000_000])
         #expect(factory.counters.count == made)
     }
@@ -70,7 +71,8 @@ struct LoadingTraitTests {
         metrics.record(later)
         metrics.record(CacheStatistics())
         metrics.record(later)
-        #expect(try factory.expectCounter("cache_hits_total", [("cache", "images")]).totalValue == 10)
+        let answered = [("cache.name", "images"), ("cache.request.type", "hit")]
+        #expect(try factory.expectCounter("cache.requests", answered).totalValue == 10)
     }
     #endif
 

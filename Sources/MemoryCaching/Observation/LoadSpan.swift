@@ -15,13 +15,13 @@ internal import Tracing
 /// has found the stale value, so that it begins a trace of its own, with a link to that request.
 ///
 /// The tracer is looked up for each load, so that a scope's own tracer is found. Where there is none, nothing is made.
-final class LoadSpan: Sendable {
+package final class LoadSpan: Sendable {
     private let span: any Span
 
     private init(span: any Span) { self.span = span }
 
     /// The span of a load that begins, on the thread of the caller that starts it; nil if nobody traces.
-    static func ofLoad(
+    package static func ofLoad(
         name: @autoclosure () -> String,
         reason: @autoclosure () -> String,
         keyCount: Int,
@@ -41,7 +41,7 @@ final class LoadSpan: Sendable {
     }
 
     /// The span of a wait that begins; nil if nobody traces.
-    static func ofWait(name: @autoclosure () -> String, keyCount: Int) -> LoadSpan? {
+    package static func ofWait(name: @autoclosure () -> String, keyCount: Int) -> LoadSpan? {
         guard let tracer else { return nil }
         let span = tracer.startAnySpan("cache.wait")
         span.updateAttributes { attributes in
@@ -51,13 +51,31 @@ final class LoadSpan: Sendable {
         return LoadSpan(span: span)
     }
 
+    /// Does one step of a load, or a change, in a span of its own: a child of the one that the task is in.
+    package nonisolated(nonsending) static func step<R>(
+        _ operation: String,
+        cache name: @autoclosure () -> String,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        guard let span = tracer?.startAnySpan(operation) else { return try await body() }
+        span.updateAttributes { $0["cache.name"] = name() }
+        do {
+            let result = try await InstrumentationContext.$current.withValue(span.context, operation: body)
+            span.end()
+            return result
+        } catch {
+            LoadSpan(span: span).end(error)
+            throw error
+        }
+    }
+
     private static var tracer: (any Tracer)? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : tracer
     }
 
     /// Runs a load inside its span, so that the spans of what it calls are children of this one.
-    static func run(_ operation: () async -> Void, in span: LoadSpan?) async {
+    package nonisolated(nonsending) static func run(_ operation: () async -> Void, in span: LoadSpan?) async {
         guard let span else { return await operation() }
         await InstrumentationContext.$current.withValue(span.span.context, operation: operation)
     }
@@ -77,8 +95,18 @@ final class LoadSpan: Sendable {
     func end(waitFor runs: [LoadRun], _ error: (any Error)?) {
         var linked: Set<ObjectIdentifier> = []
         for run in runs where linked.insert(ObjectIdentifier(run)).inserted {
-            if let load = run.span { span.addLink(SpanLink(context: load.span.context, attributes: [:])) }
+            if let load = run.span { link(to: load) }
         }
+        end(error)
+    }
+
+    /// The span shows that it waited for that of `load`.
+    package func link(to load: LoadSpan) {
+        span.addLink(SpanLink(context: load.span.context, attributes: [:]))
+    }
+
+    /// What the span is about has ended, with an error or without one.
+    package func end(_ error: (any Error)?) {
         if let error { record(error) }
         span.end()
     }
@@ -103,19 +131,28 @@ extension Error {
 }
 #else
 /// Without the trait `TracingSupport` there are no spans, and nothing of this is called.
-final class LoadSpan: Sendable {
+package final class LoadSpan: Sendable {
     private init() {}
 
-    static func ofLoad(
+    package static func ofLoad(
         name: @autoclosure () -> String,
         reason: @autoclosure () -> String,
         keyCount: Int,
         isBackground: Bool
     ) -> LoadSpan? { nil }
 
-    static func ofWait(name: @autoclosure () -> String, keyCount: Int) -> LoadSpan? { nil }
-    static func run(_ operation: () async -> Void, in span: LoadSpan?) async { await operation() }
+    package static func ofWait(name: @autoclosure () -> String, keyCount: Int) -> LoadSpan? { nil }
+    package nonisolated(nonsending) static func step<R>(
+        _ operation: String,
+        cache name: @autoclosure () -> String,
+        _ body: () async throws -> R
+    ) async throws -> R { try await body() }
+    package nonisolated(nonsending) static func run(_ operation: () async -> Void, in span: LoadSpan?) async {
+        await operation()
+    }
     func end<Key>(_ result: CacheLoad<Key>.Result) {}
     func end(waitFor runs: [LoadRun], _ error: (any Error)?) {}
+    package func link(to load: LoadSpan) {}
+    package func end(_ error: (any Error)?) {}
 }
 #endif

@@ -33,7 +33,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         self.cost = cost
         self.flight = flight
         self.key = key
-        self.load = load
+        // What the load asks for in turn is part of its span.
+        self.load = { try await LoadSpan.step("cache.origin", cache: core.near.name, load) }
         name = key.description
     }
 
@@ -135,7 +136,7 @@ extension MissCourse {
             core.counters.remoteSkips.count()
             return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
         }
-        return await asking(&progress, mayHoldLease: false) { sentAt, limit, progress in
+        return await asking("cache.remote.read", &progress, mayHoldLease: false) { sentAt, limit, progress in
             guard let found = try await core.tier.read(remoteKey, within: limit) else { return .absent }
             return decoded(found, sentAt, &progress) ?? .absent
         }
@@ -153,7 +154,7 @@ extension MissCourse {
             staleBelow: core.options.keptFor,
             unusable: unusable
         )
-        return await asking(&progress, mayHoldLease: true) { sentAt, limit, progress in
+        return await asking("cache.remote.acquire", &progress, mayHoldLease: true) { sentAt, limit, progress in
             switch try await core.tier.acquire(remoteKey, terms, within: limit) {
             case .found(let found): return decoded(found, sentAt, &progress) ?? .held(stale: nil)
             case .granted(let stale): return .granted(stale: stale.flatMap(decoded))
@@ -176,7 +177,7 @@ extension MissCourse {
             return false
         }
         let token = progress.token
-        let event = await asking(&progress, mayHoldLease: true) { sentAt, limit, progress in
+        let event = await asking("cache.remote.fill", &progress, mayHoldLease: true) { sentAt, limit, progress in
             progress.freshUntil = sentAt + options.freshFor().milliseconds
             progress.byteCount = bytes.count
             let isStored = try await core.tier.fill(
@@ -195,13 +196,16 @@ extension MissCourse {
 
     /// Asks the remote tier, within what is left of the soft timeout, and reports to the breaker.
     private func asking(
+        _ operation: String,
         _ progress: inout Progress,
         mayHoldLease: Bool,
         _ request: (_ sentAt: Int64, _ limit: Duration, inout Progress) async throws -> Machine.Event
     ) async -> Machine.Event {
         let sentAt = core.now
         do {
-            let event = try await request(sentAt, .milliseconds(max(1, progress.patience)), &progress)
+            let event = try await LoadSpan.step(operation, cache: core.near.name) {
+                try await request(sentAt, .milliseconds(max(1, progress.patience)), &progress)
+            }
             progress.patience -= core.now - sentAt
             core.breaker.withLock { $0.succeeded() }
             return event

@@ -32,6 +32,7 @@ extension NearCore {
     /// outcome is known, or known to stay unknown: what a lookup read in between may be from before the change.
     nonisolated(nonsending) func change(
         _ key: Key,
+        _ operation: String,
         retries: Int,
         _ request: (_ remoteKey: String, _ limit: Duration) async throws -> Void
     ) async throws {
@@ -45,7 +46,9 @@ extension NearCore {
                 let rest = deadline - now
                 // A retry needs time of its own: one request may not use up all that is left.
                 let limit = attempt < retries ? max(1, rest / 2) : max(1, rest)
-                try await request(keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
+                try await LoadSpan.step(operation, cache: near.name) {
+                    try await request(keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
+                }
                 breaker.withLock { $0.succeeded() }
                 return
             } catch let error as RemoteTierError {
@@ -74,11 +77,13 @@ extension NearCore {
         _ = try await footing(until: deadline)
         flush()
         defer { flush() }
-        try await tier.write(
-            keyspace.epochKey,
-            Keyspace.newEpoch(),
-            lifetime: Keyspace.epochLifetime,
-            within: .milliseconds(max(1, deadline - now))
-        )
+        try await LoadSpan.step("cache.remote.clear", cache: near.name) {
+            try await tier.write(
+                keyspace.epochKey,
+                Keyspace.newEpoch(),
+                lifetime: Keyspace.epochLifetime,
+                within: .milliseconds(max(1, deadline - now))
+            )
+        }
     }
 }

@@ -13,6 +13,9 @@ enum TierOutcome<Value: Sendable>: Sendable {
     case failure(any Error)
     /// The waiter was cancelled and left.
     case left
+
+    /// What the flight failed with.
+    var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
 }
 
 /// One miss of one key that any number of callers share: the single-flight machine in its lock, the permission to keep
@@ -37,6 +40,8 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
         var machine = FlightMachine<Continuation>()
         var outcome: TierOutcome<Value>?
         var task: Task<Void, Never>?
+        /// What traces show of the course; nil before it has begun, and where nobody traces.
+        var span: LoadSpan?
     }
 
     static func == (left: TierFlight, right: TierFlight) -> Bool { left === right }
@@ -44,9 +49,17 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
     /// Shares this flight; nil if it is too late for that.
     func join() -> Waiter? { state.withLock { $0.machine.join(mayLeave: true) } }
 
-    /// Makes the miss in a task of its own.
-    func start(_ course: @escaping @Sendable () async -> Void) {
-        let task = Task { await course() }
+    /// The span of the course; nil where nobody traces.
+    var span: LoadSpan? { state.withLock { $0.span } }
+
+    /// Makes the miss in a task of its own, which inherits the caller's task-local values.
+    func start(_ span: LoadSpan?, _ course: @escaping @Sendable () async -> Void) {
+        // Before anybody can be answered: who has waited links to it.
+        if span != nil { state.withLock { $0.span = span } }
+        let task = Task {
+            await LoadSpan.run(course, in: span)
+            span?.end(state.withLock { $0.outcome }?.error)
+        }
         let isAbandoned = state.withLock { state in
             state.task = task
             return state.machine.isAbandoned

@@ -40,6 +40,7 @@ let package = Package(
         benchmark("loading-bench", of: "MemoryCaching"),
         benchmark("purgeable-bytes-bench", of: "PurgeableMemory"),
         benchmark("nscache-bench", of: "FoundationCaching"),
+        benchmark("key-bench", of: "MemoryCaching"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,10 +16,11 @@ struct EngineStorageTests {
     func growth(hasRemovals: Bool) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
-        var storage = EntryStorage<Int, Int>(seed: seed, keepsIdentities: false)
+        let hashSeed = HashSeed(word: random.next(), multiplier: random.next())
+        var storage = EntryStorage<Int, Int>(seed: hashSeed, keepsIdentities: false)
         defer { storage.deallocate() }
         var slots: [Int: UInt32] = [:]
-        func hash(_ key: Int) -> UInt64 { KeyHash.hash(key, seed: seed) }
+        func hash(_ key: Int) -> UInt64 { KeyHash.hash(key, seed: hashSeed) }
         var growths = 0
         var wasGrowing = false
         for step in 0..<150_000 {

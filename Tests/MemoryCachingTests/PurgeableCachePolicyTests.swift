@@ -80,7 +80,7 @@ import _CacheTestSupport
 
     @Test func ghostsRememberTheLastKeysOfTheirSet() {
         var ghosts = RecentDepartures(count: 1000)
-        let seed: UInt64 = 42
+        let seed = HashSeed(word: 42, multiplier: 0)
         for key in 0..<1000 { ghosts.insert(IndexHash(UInt64(key), seed: seed)) }
         let found = (900..<1000).count { ghosts.take(IndexHash(UInt64($0), seed: seed)) }
         #expect(found >= 85, "the youngest hundred are mostly there")
@@ -94,11 +94,12 @@ import _CacheTestSupport
         let seed = UInt64.random(in: 0 ... .max)
         print("PurgeableCachePolicyTests.theIndexAgreesWithADictionary: seed \(seed)")
         var random = SplitMix64(seed: seed)
+        let hashSeed = HashSeed(word: random.next(), multiplier: random.next())
         var index = PurgeableIndex()
         var model: [UInt64: (slot: Int, location: UInt64)] = [:]
         for step in 1...40_000 {
             let word = UInt64.random(in: 0..<3000, using: &random)
-            let hash = IndexHash(word, seed: seed)
+            let hash = IndexHash(word, seed: hashSeed)
             var found: Int?
             index.forEachCandidate(hash, word: word) { slot in
                 found = slot
@@ -110,7 +111,7 @@ import _CacheTestSupport
                 index.remove(slot, hash)
                 model[word] = nil
             } else if step % 3 != 0 {
-                let slot = index.insert(hash, word: word, location: UInt64(step), seed: seed)!
+                let slot = index.insert(hash, word: word, location: UInt64(step), seed: hashSeed)!
                 model[word] = (slot, UInt64(step))
             }
             if step % 10_000 == 0 { #expect(index.count == model.count) }

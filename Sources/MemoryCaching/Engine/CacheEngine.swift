@@ -73,7 +73,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// Address of the first shard's lock, and in its low six bits the logarithm of their number; 0 before the first
     /// access.
     @usableFromInline let directory = Atomic<UInt>(0)
-    @usableFromInline let seed: UInt64
+    @usableFromInline let seed = HashSeed.random()
     @usableFromInline let limits: CacheLimits
     @usableFromInline let hooks: ContentHooks<Value>?
     @usableFromInline let clock: LifetimeClock
@@ -162,7 +162,6 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         _ governor: MemoryGovernor?,
         evictor: @escaping Evictor
     ) {
-        seed = .random(in: .min ... .max)
         limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering
         self.hooks = hooks

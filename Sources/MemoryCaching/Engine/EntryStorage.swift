@@ -38,7 +38,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var identities: UnsafeMutablePointer<UInt64>?
     /// Cost by slot; none before the first entry that costs anything.
     @usableFromInline var costs: UnsafeMutablePointer<Int>?
-    @usableFromInline var seed: UInt64
+    @usableFromInline var seed: HashSeed
     /// Slots there is memory for, slot 0 among them.
     @usableFromInline var capacity: Int
     @usableFromInline var oldMask: UInt = 0
@@ -53,7 +53,7 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// Empty, with room for seven entries.
     @inlinable
-    init(seed: UInt64, keepsIdentities: Bool) {
+    init(seed: HashSeed, keepsIdentities: Bool) {
         self.seed = seed
         tableMask = 15
         table = AlignedMemory.allocate(16 * 4).bindMemory(to: UInt32.self, capacity: 16)

@@ -17,9 +17,10 @@
 /// | 0…15 | the fingerprint in the ghost table |
 ///
 /// Fixed-width integers go through one seeded folded multiply (as in wyhash), which measured 1.33 × a dictionary
-/// where SipHash measured 0.79; a seed of its own for every cache keeps chosen keys from colliding. All other keys
-/// keep the standard library's SipHash, for hash flooding is about text. Of these, 32 bits are kept beside the entry
-/// and everything else is made from them, so that no key is hashed again: a mutated key cannot poison the table.
+/// where SipHash measured 0.79; a seed of its own for every cache keeps chosen keys from colliding. Text is hashed by
+/// its bytes (`HashSeed+Text`). All other keys keep the standard library's SipHash. Of all but integers, 32 bits are
+/// kept beside the entry and everything else is made from them, so that no key is hashed again: a mutated key cannot
+/// poison the table. ``PurgeableCache`` places its entries by the same words (``IndexHash``).
 @usableFromInline
 package enum KeyHash<Key: Hashable> {
     /// Whether the key is a fixed-width integer, so cheap to hash that its hash is not stored.
@@ -79,16 +80,26 @@ package enum KeyHash<Key: Hashable> {
 
     @inlinable
     @inline(__always)
-    static func hash(_ key: Key, seed: UInt64) -> UInt64 {
-        if isInteger { return fold(bits(of: key) ^ seed) }
-        return hash(ofHashValue: key.hashValue, seed: seed)
+    static func hash(_ key: Key, seed: HashSeed) -> UInt64 {
+        if isInteger { return fold(bits(of: key) ^ seed.word) }
+        return expand(UInt32(truncatingIfNeeded: word(of: key, seed: seed)))
+    }
+
+    /// The word that stands for a key that is no integer: of a text it comes from its bytes, of all other keys from
+    /// their `hashValue`.
+    @inlinable
+    @inline(__always)
+    static func word(of key: Key, seed: HashSeed) -> UInt64 {
+        if Key.self == String.self { return seed.word(of: unsafeBitCast(key, to: String.self)) }
+        if Key.self == Substring.self { return seed.word(of: unsafeBitCast(key, to: Substring.self)) }
+        return seed.word(ofHashValue: key.hashValue)
     }
 
     /// The hash of a key that is no integer and has this `hashValue`.
     @inlinable
     @inline(__always)
-    static func hash(ofHashValue hashValue: Int, seed: UInt64) -> UInt64 {
-        expand(UInt32(truncatingIfNeeded: fold(UInt64(truncatingIfNeeded: hashValue) ^ seed)))
+    static func hash(ofHashValue hashValue: Int, seed: HashSeed) -> UInt64 {
+        expand(UInt32(truncatingIfNeeded: seed.word(ofHashValue: hashValue)))
     }
 
     /// The hash that was stored as `stored`.
@@ -100,10 +111,7 @@ package enum KeyHash<Key: Hashable> {
 
     @inlinable
     @inline(__always)
-    static func fold(_ value: UInt64) -> UInt64 {
-        let product = value.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return product.high ^ product.low
-    }
+    static func fold(_ value: UInt64) -> UInt64 { HashSeed.fold(value, 0x9E37_79B9_7F4A_7C15) }
 
     @inlinable
     @inline(__always)

@@ -9,13 +9,13 @@ struct IndexHash: Equatable {
     /// The lower 16 bits are always zero.
     let word: UInt64
 
-    /// Mixes a key's word (an integer key itself, or another key's hash) with the cache's seed.
+    /// Mixes a key's word (``KeyHash/word(of:seed:)``) with the cache's seed.
     ///
     /// A folded multiply: one instruction's worth of mixing, seeded, as in wyhash and ahash. Integers are safe to hash
-    /// so because the seed is secret to the process; other keys come here hashed by SipHash.
+    /// so because the seed is secret to the process; the words of other keys are hashes already.
     @inline(__always)
-    init(_ keyWord: UInt64, seed: UInt64) {
-        let product = (keyWord ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    init(_ keyWord: UInt64, seed: HashSeed) {
+        let product = (keyWord ^ seed.word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
         let folded = (product.high ^ product.low).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
         word = (folded.high ^ folded.low) & ~0xFFFF
     }

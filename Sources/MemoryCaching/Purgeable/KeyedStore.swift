@@ -34,8 +34,8 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     static func makeKeyStorage() -> KeyStorage? { isIntegerKeyed ? nil : KeySlots<Key>() }
 
-    /// The hash of a key that is no integer: SipHash, seeded by the standard library.
-    static func hashWord(of key: Key) -> UInt64 { UInt64(bitPattern: Int64(key.hashValue)) }
+    /// The word that stands for a key that is no integer.
+    func hashWord(of key: Key) -> UInt64 { KeyHash.word(of: key, seed: store.seed) }
 
     var slots: KeySlots<Key> { unsafeDowncast(store.keys!, to: KeySlots<Key>.self) }
 
@@ -52,7 +52,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     @usableFromInline
     func bytes(forGeneralKey key: Key) -> [UInt8]? {
-        store.bytes(word: Self.hashWord(of: key), matching: matching(key))
+        store.bytes(word: hashWord(of: key), matching: matching(key))
     }
 
     func set(
@@ -68,7 +68,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
             } else {
                 store.set(
                     bytes,
-                    word: Self.hashWord(of: key),
+                    word: hashWord(of: key),
                     matching: matching(key),
                     expiresAfter: lifetime,
                     if: condition
@@ -83,7 +83,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
     func remove(_ key: Key, if condition: PurgeableStore.Condition? = nil) -> Bool {
         defer { store.tellRemovals() }
         guard let word = Self.integerWord(of: key) else {
-            return store.remove(word: Self.hashWord(of: key), matching: matching(key), if: condition)
+            return store.remove(word: hashWord(of: key), matching: matching(key), if: condition)
         }
         return store.remove(word: word, matching: WordMatching(), if: condition)
     }
@@ -94,7 +94,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         if let word = Self.integerWord(of: key) {
             store.removeFallback(word: word, matching: WordMatching())
         } else {
-            store.removeFallback(word: Self.hashWord(of: key), matching: matching(key))
+            store.removeFallback(word: hashWord(of: key), matching: matching(key))
         }
         store.tellRemovals()
     }
@@ -104,7 +104,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         countsFallback: Bool = false
     ) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
         guard let word = Self.integerWord(of: key) else {
-            return store.sight(word: Self.hashWord(of: key), matching: matching(key), countsFallback: countsFallback)
+            return store.sight(word: hashWord(of: key), matching: matching(key), countsFallback: countsFallback)
         }
         return store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
     }
@@ -128,7 +128,7 @@ extension KeyedStore: LoadStore {
 
     func contains(_ key: Key) -> Bool {
         guard let word = Self.integerWord(of: key) else {
-            return store.contains(word: Self.hashWord(of: key), matching: matching(key))
+            return store.contains(word: hashWord(of: key), matching: matching(key))
         }
         return store.contains(word: word, matching: WordMatching())
     }
@@ -141,7 +141,7 @@ extension KeyedStore: LoadStore {
 
     func deadline(forKey key: Key) -> EntryDeadline? {
         guard let word = Self.integerWord(of: key) else {
-            return store.deadline(word: Self.hashWord(of: key), matching: matching(key))
+            return store.deadline(word: hashWord(of: key), matching: matching(key))
         }
         return store.deadline(word: word, matching: WordMatching())
     }
@@ -150,7 +150,7 @@ extension KeyedStore: LoadStore {
         if let word = Self.integerWord(of: key) {
             store.noteFailedRefresh(word: word, matching: WordMatching(), deadline: deadline)
         } else {
-            store.noteFailedRefresh(word: Self.hashWord(of: key), matching: matching(key), deadline: deadline)
+            store.noteFailedRefresh(word: hashWord(of: key), matching: matching(key), deadline: deadline)
         }
     }
 

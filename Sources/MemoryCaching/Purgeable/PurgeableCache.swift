@@ -228,7 +228,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(*n*) in the bytes, besides `body`.
     public func withBytes<R, E>(forKey key: Key, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
         guard let word = KeyedStore.integerWord(of: key) else {
-            return try store.withBytes(word: KeyedStore.hashWord(of: key), matching: keyed.matching(key), body)
+            return try store.withBytes(word: keyed.hashWord(of: key), matching: keyed.matching(key), body)
         }
         return try store.withBytes(word: word, matching: WordMatching(), body)
     }

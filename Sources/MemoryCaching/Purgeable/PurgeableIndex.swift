@@ -16,7 +16,7 @@ internal import PurgeableMemory
 /// is rebuilt.
 struct PurgeableIndex: ~Copyable {
     struct Entry {
-        /// An integer key's bits, or another key's hash; in a free slot the next free one.
+        /// An integer key's bits, or the word of another key; in a free slot the next free one.
         var word: UInt64
         /// A ``LogLocation``; 0 in a free slot.
         var location: UInt64
@@ -91,7 +91,7 @@ struct PurgeableIndex: ~Copyable {
     }
 
     /// Adds an entry, which must not be there yet, and answers its slot; nil when the shard is full (16 M entries).
-    mutating func insert(_ hash: IndexHash, word: UInt64, location: UInt64, seed: UInt64) -> Int? {
+    mutating func insert(_ hash: IndexHash, word: UInt64, location: UInt64, seed: HashSeed) -> Int? {
         if (occupied + 1) * 5 > capacity * 4 { rebuild(seed: seed) }
         guard let slot = takeSlot() else { return nil }
         self[slot].pointee = Entry(word: word, location: location)
@@ -146,7 +146,7 @@ struct PurgeableIndex: ~Copyable {
     }
 
     /// Makes a table that the present entries fill to 60 percent.
-    private mutating func rebuild(seed: UInt64) {
+    private mutating func rebuild(seed: HashSeed) {
         table.deallocate()
         let wanted = (count + 1) * 5 / 3
         capacity = max(Self.leastCapacity, (wanted + Self.leastCapacity - 1) & ~(Self.leastCapacity - 1))

@@ -62,7 +62,7 @@ final class PurgeableStore: @unchecked Sendable {
     let keys: KeyStorage?
     let shards: UnsafeMutablePointer<PurgeableShard>
     let shardMask = Atomic<Int>(0)
-    let seed: UInt64
+    let seed = HashSeed.random()
 
     let room: PurgeableRoom
     /// Entries in the index whose segment has been emptied.
@@ -109,7 +109,6 @@ final class PurgeableStore: @unchecked Sendable {
         pressure = governor.map(PressureAccount.init(governor:))
         self.pool = pool
         self.keys = keys
-        seed = .random(in: 0 ... .max)
         shards = .allocate(capacity: Self.shardCount)
         for i in 0..<Self.shardCount {
             (shards + i).initialize(to: PurgeableShard())

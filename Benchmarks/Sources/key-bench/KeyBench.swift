@@ -1,0 +1,138 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import ArgumentParser
+import Foundation
+import MemoryCaching
+import Synchronization
+
+/// Measures hits by the kind of key, each beside a dictionary under a mutex in the same round.
+@main
+struct KeyBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key-bench",
+        abstract: "Measure hits by integers, by text of several lengths and by objects, beside Dictionary + Mutex.",
+        discussion: """
+            Every key is there and asked for equally often, in an order made beforehand; text that is asked for is \
+            another string than the one that was stored. Values are integers. The table has medians of the rounds. \
+            With --lookups, one kind of key is looked up so often and nothing is timed, for a tool that counts \
+            instructions.
+            """
+    )
+
+    @Option(help: "Rounds.")
+    var rounds = 5
+
+    @Option(help: ArgumentHelp("How long each run takes at least.", valueName: "ms"))
+    var milliseconds = 100
+
+    @Option(parsing: .upToNextOption, help: "Numbers of keys.")
+    var keys = [1_000, 100_000]
+
+    @Option(parsing: .upToNextOption, help: "Kinds: integer, object, or the bytes of a text. (default: several)")
+    var kinds = ["integer", "object", "5", "12", "16", "40", "100", "é40"]
+
+    @Option(help: "Look up so often in the cache, and measure nothing.")
+    var lookups: Int?
+
+    func run() throws {
+        for count in keys {
+            for kind in kinds {
+                switch kind {
+                case "integer": try report(kind, Array(0..<count).map(Self.spread))
+                case "object": try report(kind, (0..<count).map(Object.init))
+                case "é40": try report(kind, (0..<count).map { Self.text($0, bytes: 38) + "é" }, Self.copy)
+                default:
+                    guard let bytes = Int(kind) else { throw ValidationError("“\(kind)” is no kind of key.") }
+                    try report("\(bytes) bytes", (0..<count).map { Self.text($0, bytes: bytes) }, Self.copy)
+                }
+            }
+        }
+    }
+
+    private func report<Key: Hashable & Sendable>(
+        _ kind: String,
+        _ keys: [Key],
+        _ copy: (Key) -> Key = { $0 }
+    ) throws {
+        let cache = MemoryCache<Key, Int>()
+        let dictionary = Mutex<[Key: Int]>([:])
+        for (value, key) in keys.enumerated() {
+            cache.setValue(value, forKey: key)
+            dictionary.withLock { $0[key] = value }
+        }
+        var random = SystemRandomNumberGenerator()
+        let requests = (0..<max(keys.count, 1 << 10)).map { keys[$0 % keys.count] }.shuffled(using: &random).map(copy)
+        if let lookups { return print(Self.loop(requests, lookups) { cache.value(forKey: $0) }) }
+        var samples: [[Double]] = [[], []]
+        for _ in 0..<rounds {
+            samples[0].append(time(requests) { Self.loop(requests, $0) { cache.value(forKey: $0) } })
+            samples[1].append(time(requests) { Self.loop(requests, $0) { key in dictionary.withLock { $0[key] } } })
+        }
+        let ratios = zip(samples[0], samples[1]).map { $1 / $0 }.sorted()
+        let medians = samples.map { $0.sorted()[rounds / 2] }
+        let row = String(
+            format: "%7d keys  %-10@ MemoryCache %6.1f ns   Dictionary + Mutex %6.1f ns   %.2f × (%.2f to %.2f)",
+            keys.count,
+            kind as NSString,
+            medians[0],
+            medians[1],
+            ratios[rounds / 2],
+            ratios[0],
+            ratios[rounds - 1]
+        )
+        print(row)
+    }
+
+    /// Nanoseconds for each lookup.
+    private func time(_ requests: [some Any], _ loop: (_ count: Int) -> Int) -> Double {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var done = 0
+        var time = Duration.zero
+        repeat {
+            precondition(loop(requests.count) >= 0)
+            done += requests.count
+            time = clock.now - start
+        } while time < .milliseconds(milliseconds)
+        return time / .nanoseconds(1) / Double(done)
+    }
+
+    @inline(__always)
+    private static func loop<Key>(_ requests: [Key], _ count: Int, _ get: (Key) -> Int?) -> Int {
+        var sum = 0
+        var index = 0
+        for _ in 0..<count {
+            sum &+= get(requests[index])! & 1
+            index += 1
+            if index == requests.count { index = 0 }
+        }
+        return sum
+    }
+
+    final class Object: Hashable, Sendable {
+        let number: Int
+        init(_ number: Int) { self.number = number }
+        static func == (left: Object, right: Object) -> Bool { left.number == right.number }
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    }
+
+    /// SplitMix64's finaliser: over all 64 bits, so that nobody profits from keys in a row.
+    private static func spread(_ number: Int) -> Int {
+        var z = UInt64(number) &+ 0x1234_5678
+        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int(bitPattern: UInt(z ^ (z &>> 31)))
+    }
+
+    private static func text(_ number: Int, bytes: Int) -> String {
+        let digits = String(number, radix: 36)
+        return String(repeating: "k", count: max(0, bytes - digits.utf8.count)) + digits
+    }
+
+    /// The same text in memory of its own.
+    private static func copy(_ text: String) -> String { String(decoding: Array(text.utf8), as: UTF8.self) }
+}

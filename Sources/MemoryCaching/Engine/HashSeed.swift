@@ -1,0 +1,41 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// What the hashes of one cache depend on and nobody outside knows: two random words, drawn when the cache is made.
+@usableFromInline
+package struct HashSeed: Sendable {
+    @usableFromInline package let word: UInt64
+    /// Used for text only.
+    ///
+    /// Odd, so that multiplying by it loses no bit. Its highest bit is set, which no byte of ASCII has, so that eight
+    /// such bytes combined with it are never 0: a product with them keeps the other factor.
+    @usableFromInline package let multiplier: UInt64
+
+    package init(word: UInt64, multiplier: UInt64) {
+        self.word = word
+        self.multiplier = multiplier | 1 << 63 | 1
+    }
+
+    /// A seed from the system's random source.
+    package static func random() -> HashSeed {
+        HashSeed(word: .random(in: .min ... .max), multiplier: .random(in: .min ... .max))
+    }
+
+    /// The word of a key that the standard library has hashed.
+    @inlinable
+    @inline(__always)
+    package func word(ofHashValue hashValue: Int) -> UInt64 {
+        Self.fold(UInt64(truncatingIfNeeded: hashValue) ^ word, 0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// The halves of the product, combined: every bit of it depends on all bits of both factors.
+    @inlinable
+    @inline(__always)
+    package static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

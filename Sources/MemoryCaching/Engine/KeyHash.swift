@@ -42,32 +42,27 @@ package enum KeyHash<Key: Hashable> {
         if isInteger || Key.self == Double.self || Key.self == ObjectIdentifier.self || Key.self == Duration.self {
             return true
         }
-        if Key.self == String.self { return unsafeBitCast(key, to: String.self).utf8.count <= longestText }
-        if Key.self == Substring.self { return unsafeBitCast(key, to: Substring.self).utf8.count <= longestText }
+        let longest = TextComparison.longest
+        if Key.self == String.self { return unsafeBitCast(key, to: String.self).utf8.count <= longest }
+        if Key.self == Substring.self { return unsafeBitCast(key, to: Substring.self).utf8.count <= longest }
         return false
     }
 
     /// Whether a stored key is equal to one that is harmless to compare.
-    ///
-    /// Equal text is at most nine times as long: in any normal form three times as long as in another, in bytes of
-    /// UTF-8 (UAX #15, "Respecting Canonical Equivalence"). What is longer still is not looked into: it would be
-    /// normalised.
     @inlinable
     @inline(__always)
     static func isEqual(_ stored: Key, to key: Key) -> Bool {
-        if Key.self == String.self, unsafeBitCast(stored, to: String.self).utf8.count > 9 &* longestText {
-            return false
+        if Key.self == String.self {
+            let (stored, key) = (unsafeBitCast(stored, to: String.self), unsafeBitCast(key, to: String.self))
+            return TextComparison.isEqual(stored, to: key)
         }
-        if Key.self == Substring.self, unsafeBitCast(stored, to: Substring.self).utf8.count > 9 &* longestText {
+        if Key.self == Substring.self,
+            unsafeBitCast(stored, to: Substring.self).utf8.count > TextComparison.longestEqual
+        {
             return false
         }
         return stored == key
     }
-
-    /// Bytes of the longest text that is compared under a lock: comparing so much takes as long as some cache misses.
-    @inlinable
-    @inline(__always)
-    static var longestText: Int { 512 }
 
     /// Whether the key at an address and another are the same bits, which settles most comparisons of objects without
     /// foreign code: a key is equal to itself. `false` says nothing.

@@ -16,7 +16,7 @@ struct EngineStorageTests {
     func growth(hasRemovals: Bool) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
-        let hashSeed = HashSeed(word: random.next(), multiplier: random.next())
+        let hashSeed = HashSeed(word: random.next())
         var storage = EntryStorage<Int, Int>(seed: hashSeed, keepsIdentities: false)
         defer { storage.deallocate() }
         var slots: [Int: UInt32] = [:]

@@ -101,13 +101,13 @@ import _CacheTestSupport
     /// What these texts are chosen against: without a secret seed they have one word.
     @Test(arguments: [Family.againstNoSeed, .againstNoSeedLonger])
     func withoutASecretSeedTheyWouldCollide(family: Family) {
-        let known = HashSeed(word: 0, multiplier: 0x9E37_79B9_7F4A_7C15)
+        let known = HashSeed(word: 0)
         #expect(Set(family.texts.map { KeyHash.word(of: $0, seed: known) }).count == 1)
     }
 
     /// Texts that share five bits of their place in the table with a known seed are spread with another one.
     @Test func textChosenWithOneSeedIsSpreadWithAnother() {
-        let (known, secret) = (HashSeed(word: 1, multiplier: 1), HashSeed.random())
+        let (known, secret) = (HashSeed(word: 1), HashSeed.random())
         func place(_ text: String, _ seed: HashSeed) -> UInt64 { KeyHash.hash(text, seed: seed) >> 32 & 0x1F }
         let chosen = Array((0...).lazy.map { "chosen key \($0)" }.filter { place($0, known) == 0 }.prefix(10_000))
         #expect(!areSpread(chosen.map { place($0, known) }, bits: 5))
@@ -119,7 +119,6 @@ import _CacheTestSupport
         let (first, second) = (HashSeed.random(), HashSeed.random())
         #expect(first.word != second.word && first.multiplier != second.multiplier)
         for seed in [first, second] {
-            #expect(seed.multiplier & 1 == 1)
             // No eight bytes of ASCII make a factor 0.
             #expect(seed.multiplier >> 63 == 1)
         }

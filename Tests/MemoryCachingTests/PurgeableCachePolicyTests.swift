@@ -80,7 +80,7 @@ import _CacheTestSupport
 
     @Test func ghostsRememberTheLastKeysOfTheirSet() {
         var ghosts = RecentDepartures(count: 1000)
-        let seed = HashSeed(word: 42, multiplier: 0)
+        let seed = HashSeed(word: 42)
         for key in 0..<1000 { ghosts.insert(IndexHash(UInt64(key), seed: seed)) }
         let found = (900..<1000).count { ghosts.take(IndexHash(UInt64($0), seed: seed)) }
         #expect(found >= 85, "the youngest hundred are mostly there")
@@ -94,7 +94,7 @@ import _CacheTestSupport
         let seed = UInt64.random(in: 0 ... .max)
         print("PurgeableCachePolicyTests.theIndexAgreesWithADictionary: seed \(seed)")
         var random = SplitMix64(seed: seed)
-        let hashSeed = HashSeed(word: random.next(), multiplier: random.next())
+        let hashSeed = HashSeed(word: random.next())
         var index = PurgeableIndex()
         var model: [UInt64: (slot: Int, location: UInt64)] = [:]
         for step in 1...40_000 {

@@ -130,7 +130,7 @@ import _CacheTestSupport
         let seed = UInt64.random(in: 0 ... .max)
         print("TextKeyTests.everyLengthAndEveryByteCounts: seed \(seed)")
         var random = SplitMix64(seed: seed)
-        let hashSeed = HashSeed(word: random.next(), multiplier: random.next())
+        let hashSeed = HashSeed(word: random.next())
         var all: Set<UInt64> = []
         for length in 0...200 {
             let bytes = (0..<length).map { _ in UInt8.random(in: 0..<128, using: &random) }

@@ -9,15 +9,17 @@
 // # The hash
 //
 // As in wyhash (Wang Yi and others, "Modern Non-Cryptographic Hash Function and Pseudorandom Number Generator"; its
-// source is in the public domain), the bytes are read in blocks of two words. With a seed of two secret words s and m:
+// source is in the public domain), the bytes are read in blocks of two words. With a secret word s, and another one, m,
+// that follows from it:
 //
 //     state = s
 //     state = fold(first ^ m, second ^ state)      for every block; fold combines the halves of the 128-bit product
-//     word  = state ^ length
+//     word  = fold(state ^ length, c)              with a public constant
 //
 // A text of at most 15 bytes is one block, padded with zeroes. A longer text ends with its last sixteen bytes, some of
 // which the block before may have had, so that nothing is padded. Texts of different lengths that have the same blocks
-// differ in the length alone. It comes in after the product, where no byte of the text can undo it.
+// differ in the length alone. It comes in after the products with the text, where no byte can undo it, and before one
+// that spreads it: without that, ten thousand texts of zeroes made groups of sixteen places.
 //
 // # Equal text
 //
@@ -43,6 +45,8 @@
 //    place of exclusive-or, and it keeps all 128 bits. NH's proof does not carry over to the fold: this is an argument
 //    and no theorem. We know of no differences that collide more often than random numbers do. Two states that differ
 //    meet again over the same blocks no more often than that either.
+//    That m follows from s gives the attacker 64 bits to guess, as many as a hash has, and no relation to use: it is a
+//    folded product with a constant, which no difference of words passes through.
 // 3. *Collisions that were found elsewhere* are of no use, because every cache draws its own seed. The standard library
 //    has one seed for the whole process, so that keys that collide in one dictionary collide in all.
 //
@@ -169,6 +173,9 @@ extension HashSeed {
 
     @inline(__always)
     private func word(_ first: UInt64, _ second: UInt64, after state: UInt64, count: Int) -> UInt64 {
-        Self.fold(first ^ multiplier, second ^ state) ^ UInt64(truncatingIfNeeded: count)
+        Self.fold(
+            Self.fold(first ^ multiplier, second ^ state) ^ UInt64(truncatingIfNeeded: count),
+            0x9E37_79B9_7F4A_7C15
+        )
     }
 }

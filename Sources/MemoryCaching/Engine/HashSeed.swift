@@ -4,25 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// What the hashes of one cache depend on and nobody outside knows: two random words, drawn when the cache is made.
+/// What the hashes of one cache depend on and nobody outside knows: a random word, drawn when the cache is made.
 @usableFromInline
 package struct HashSeed: Sendable {
     @usableFromInline package let word: UInt64
-    /// Used for text only.
-    ///
-    /// Odd, so that multiplying by it loses no bit. Its highest bit is set, which no byte of ASCII has, so that eight
-    /// such bytes combined with it are never 0: a product with them keeps the other factor.
-    @usableFromInline package let multiplier: UInt64
 
-    package init(word: UInt64, multiplier: UInt64) {
-        self.word = word
-        self.multiplier = multiplier | 1 << 63 | 1
-    }
+    package init(word: UInt64) { self.word = word }
 
     /// A seed from the system's random source.
-    package static func random() -> HashSeed {
-        HashSeed(word: .random(in: .min ... .max), multiplier: .random(in: .min ... .max))
-    }
+    package static func random() -> HashSeed { HashSeed(word: .random(in: .min ... .max)) }
+
+    /// The second secret of text. It follows from the first by a product of its own, because a second random word would
+    /// make each empty cache larger.
+    ///
+    /// Its highest bit is set, which no byte of ASCII has, so that eight such bytes combined with it are never 0: a
+    /// product with them keeps the other factor. (The constants are those of the golden ratio and of SplitMix64.)
+    package var multiplier: UInt64 { Self.fold(word ^ 0xBF58_476D_1CE4_E5B9, 0x9E37_79B9_7F4A_7C15) | 1 << 63 }
 
     /// The word of a key that the standard library has hashed.
     @inlinable

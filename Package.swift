@@ -27,6 +27,11 @@ let settings: [SwiftSetting] =
 /// whoever reads it; `Scripts/check-consumer.sh` checks that.
 let hasTools = Context.environment["CACHE_TOOLS"] != nil
 
+/// A product of another package that a trait turns on.
+func optional(_ name: String, of package: String, with trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
 let package = Package(
     name: "swift-memory-cache",
     // Where `Mutex` and `Atomic` are; Linux needs no line. On Apple's platforms nothing has been run yet.
@@ -67,18 +72,10 @@ let package = Package(
             name: "MemoryCaching",
             dependencies: [
                 "PurgeableMemory", "MemoryPressure", "ForkSafety", "CMemoryShims",
-                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
-                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
-                .product(
-                    name: "Tracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["TracingSupport"])
-                ),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycleSupport"])
-                ),
+                optional("Metrics", of: "swift-metrics", with: "MetricsSupport"),
+                optional("Logging", of: "swift-log", with: "LoggingSupport"),
+                optional("Tracing", of: "swift-distributed-tracing", with: "TracingSupport"),
+                optional("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycleSupport"),
             ],
             swiftSettings: settings
         ),
@@ -91,7 +88,7 @@ let package = Package(
             name: "TieredCaching",
             dependencies: [
                 "MemoryCaching", "MemoryPressure",
-                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+                optional("Metrics", of: "swift-metrics", with: "MetricsSupport"),
             ],
             swiftSettings: settings
         ),
@@ -99,14 +96,10 @@ let package = Package(
             name: "ValkeyCaching",
             dependencies: [
                 "TieredCaching",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["ValkeySupport"])),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycleSupport"])
-                ),
+                optional("NIOCore", of: "swift-nio", with: "ValkeySupport"),
+                optional("NIOPosix", of: "swift-nio", with: "ValkeySupport"),
+                optional("NIOSSL", of: "swift-nio-ssl", with: "ValkeySupport"),
+                optional("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycleSupport"),
             ],
             swiftSettings: settings
         ),
@@ -153,22 +146,10 @@ let package = Package(
             dependencies: [
                 "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ForkSafety", "MemoryCachingTestKit",
                 "_CacheTestSupport", "memory-fill",
-                .product(
-                    name: "MetricsTestKit",
-                    package: "swift-metrics",
-                    condition: .when(traits: ["MetricsSupport"])
-                ),
-                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
-                .product(
-                    name: "InMemoryTracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["TracingSupport"])
-                ),
-                .product(
-                    name: "ServiceLifecycleTestKit",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycleSupport"])
-                ),
+                optional("MetricsTestKit", of: "swift-metrics", with: "MetricsSupport"),
+                optional("InMemoryLogging", of: "swift-log", with: "LoggingSupport"),
+                optional("InMemoryTracing", of: "swift-distributed-tracing", with: "TracingSupport"),
+                optional("ServiceLifecycleTestKit", of: "swift-service-lifecycle", with: "ServiceLifecycleSupport"),
             ],
             swiftSettings: settings
         ),
@@ -186,16 +167,8 @@ let package = Package(
             name: "TieredCachingTests",
             dependencies: [
                 "TieredCaching", "MemoryCaching", "FoundationCaching", "MemoryCachingTestKit", "_CacheTestSupport",
-                .product(
-                    name: "MetricsTestKit",
-                    package: "swift-metrics",
-                    condition: .when(traits: ["MetricsSupport"])
-                ),
-                .product(
-                    name: "InMemoryTracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["TracingSupport"])
-                ),
+                optional("MetricsTestKit", of: "swift-metrics", with: "MetricsSupport"),
+                optional("InMemoryTracing", of: "swift-distributed-tracing", with: "TracingSupport"),
             ],
             swiftSettings: settings
         ),
@@ -203,9 +176,9 @@ let package = Package(
             name: "ValkeyCachingTests",
             dependencies: [
                 "ValkeyCaching", "TieredCaching", "_CacheTestSupport",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["ValkeySupport"])),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["ValkeySupport"])),
+                optional("NIOCore", of: "swift-nio", with: "ValkeySupport"),
+                optional("NIOPosix", of: "swift-nio", with: "ValkeySupport"),
+                optional("NIOSSL", of: "swift-nio-ssl", with: "ValkeySupport"),
             ],
             swiftSettings: settings
         ),

@@ -11,12 +11,12 @@ public import Metrics
 /// A tiered cache's statistics as metrics of swift-metrics, every one with the dimension `cache.name`.
 ///
 /// As with `CacheMetrics`, nothing is measured on a hit: call ``record(_:)`` every so often, such as by
-/// `CacheMaintenance`. With `CacheMetrics` for other caches of the process, the metrics that both have are one metric
-/// with two names in its dimension.
+/// `CacheMaintenance`. The metrics that `CacheMetrics` has too have the same dimensions there, because a backend such
+/// as Prometheus allows a name one set of dimensions: caches of both kinds share a page.
 ///
 /// |Metric|Kind|Further dimensions|
 /// |---|---|---|
-/// |`cache.requests`|counter|`cache.request.type`: `hit`, with `cache.tier`: `near`, `remote`; `miss`, with `cache.tier`: `origin`|
+/// |`cache.requests`|counter|`cache.request.type`: `hit` of the near cache, `remote_hit`, `miss`|
 /// |`cache.fallbacks`: answers that were no longer fresh, or not known to be current|counter| |
 /// |`cache.loads`, `cache.load.failures`|counter| |
 /// |`cache.lease.waits`|counter| |
@@ -40,12 +40,9 @@ public final class TieredCacheMetrics: Sendable {
     ///   - factory: where the metrics are made; the one of the process by default.
     public init(cache name: String, factory: (any MetricsFactory)? = nil) {
         let counters: [StatisticsMetrics<Snapshot>.Row] = [
-            ("cache.requests", [("cache.request.type", "hit"), ("cache.tier", "near")], { $0.statistics.nearHits }),
-            (
-                "cache.requests", [("cache.request.type", "hit"), ("cache.tier", "remote")],
-                { $0.statistics.remoteHits }
-            ),
-            ("cache.requests", [("cache.request.type", "miss"), ("cache.tier", "origin")], { $0.statistics.loads }),
+            ("cache.requests", [("cache.request.type", "hit")], { $0.statistics.nearHits }),
+            ("cache.requests", [("cache.request.type", "remote_hit")], { $0.statistics.remoteHits }),
+            ("cache.requests", [("cache.request.type", "miss")], { $0.statistics.loads }),
             ("cache.fallbacks", [], { $0.statistics.staleHits }),
             ("cache.loads", [], { $0.statistics.loads }),
             ("cache.load.failures", [], { $0.statistics.loadFailures }),

@@ -200,7 +200,7 @@ struct KneeTests {
     }
 
     @Test("A limit that holds nearly all is named though it is no knee, and so is what no cache can have")
-    func floor() async throws {
+    func plateau() async throws {
         // LRU hits a key as soon as it holds as many as were asked for since: here 2, 4, … 64 in turn, of 90.
         var stack = (0..<90).map { UInt64($0) }
         var requests = stack.reversed().map { TraceRequest(key: $0) }

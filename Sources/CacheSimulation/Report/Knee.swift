@@ -23,8 +23,9 @@ enum Knee {
     private static let leastDepth = 0.1
     /// A curve less high than this many points of misses is flat.
     static let leastHeight = 0.02
-    /// A point of misses: half of ``leastHeight``, and what the table of a report shows as a difference at a glance.
-    static let floorHeight = 0.01
+    /// The curve has reached its plateau where all further memory saves less than this: a point of misses, the standard
+    /// error of a miss ratio over 2,500 requests at most, so that a smaller saving is chance in many logs.
+    static let plateauHeight = 0.01
     /// With fewer requests the standard error of a miss ratio, at most 0.5/√n, is more than ``leastHeight``.
     static let leastRequests = 625
 
@@ -56,9 +57,9 @@ enum Knee {
         log2(Double(sizes[high]) / Double(sizes[low]))
     }
 
-    /// The first of `values` that is less than a point above the last; nil where that is the last itself.
-    static func floor(of values: [Double]) -> Int? {
-        guard let last = values.last, let first = values.firstIndex(where: { $0 < last + floorHeight }),
+    /// The first of `values` that is less than ``plateauHeight`` above the last; nil where that is the last itself.
+    static func plateau(of values: [Double]) -> Int? {
+        guard let last = values.last, let first = values.firstIndex(where: { $0 < last + plateauHeight }),
             first < values.count - 1
         else { return nil }
         return first

@@ -19,7 +19,7 @@ extension SimulationReport {
             table.append([policy.rawValue] + cells)
         }
         text += table.text
-        let advice = advice(metric) + [floorSentence, kneeSentence(metric)].compactMap(\.self)
+        let advice = advice(metric) + [firstRequestsSentence, kneeSentence(metric)].compactMap(\.self)
         if !advice.isEmpty { text += "\n" + advice.map { "\($0)\n" }.joined() }
         return text
     }
@@ -45,7 +45,7 @@ extension SimulationReport {
     }
 
     /// What no cache can answer, in a sentence.
-    var floorSentence: String? {
+    var firstRequestsSentence: String? {
         guard requests > 0 else { return nil }
         return "\(Quantity.percent(Double(keys) / Double(requests))) of the requests are the first for their key: no "
             + "cache has those."
@@ -74,9 +74,9 @@ extension SimulationReport {
             text = "The curve has no knee: up to \(capacityText(footprint)), a doubling saves "
             text += "\(saved(points, 0, last)) points of misses on the mean."
         }
-        if let floor = Knee.floor(of: points), floor != knee {
-            text += " From \(capacityText(curve[floor])) on, all further memory saves "
-            text += "\(Quantity.fixed(100 * (points[floor] - high), decimals: 1)) points."
+        if let plateau = Knee.plateau(of: points), plateau != knee {
+            text += " From \(capacityText(curve[plateau])) on, all further memory saves "
+            text += "\(Quantity.fixed(100 * (points[plateau] - high), decimals: 1)) points."
         }
         return text
     }

@@ -13,8 +13,8 @@ enum TextComparison {
     static var longest: Int { 512 }
 
     /// Bytes of the longest text that can be equal to one of ``longest`` bytes: in any normal form text is three times
-    /// as long as in another at most, in bytes of UTF-8 (UAX #15, "Respecting Canonical Equivalence"), and so nine times
-    /// as long from form to form. What is longer still is not looked into: it would be normalised.
+    /// as long as in another at most, in bytes of UTF-8 (UAX #15, "Respecting Canonical Equivalence"), and so nine
+    /// times as long from form to form. What is longer still is not looked into: it would be normalised.
     @inlinable
     @inline(__always)
     static var longestEqual: Int { 9 &* longest }
@@ -23,8 +23,9 @@ enum TextComparison {
     @inlinable
     @inline(__always)
     static func isEqual(_ stored: String, to text: String) -> Bool {
-        // The very same string, or a short one: its bytes are in these words.
-        unsafeBitCast(stored, to: (UInt64, UInt64).self) == unsafeBitCast(text, to: (UInt64, UInt64).self)
+        // The very same string, or a short one: its bytes are in these words, where pointers have 64 bits.
+        MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size
+            && unsafeBitCast(stored, to: (UInt64, UInt64).self) == unsafeBitCast(text, to: (UInt64, UInt64).self)
             || isEqualByBytes(stored, to: text)
     }
 

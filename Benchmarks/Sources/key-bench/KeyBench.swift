@@ -38,6 +38,17 @@ struct KeyBench: ParsableCommand {
     @Option(help: "Look up so often in the cache, and measure nothing.")
     var lookups: Int?
 
+    func validate() throws {
+        for (name, value) in [("--rounds", rounds), ("--milliseconds", milliseconds)] + keys.map({ ("--keys", $0) })
+        where value < 1 {
+            throw ValidationError("\(name) is \(value), and it takes at least 1.")
+        }
+        if let lookups, lookups < 0 { throw ValidationError("--lookups is \(lookups), and it takes at least 0.") }
+        for kind in kinds where !["integer", "object", "é40"].contains(kind) && !((Int(kind) ?? 0) > 0) {
+            throw ValidationError("“\(kind)” is no kind of key.")
+        }
+    }
+
     func run() throws {
         for count in keys {
             for kind in kinds {
@@ -46,7 +57,7 @@ struct KeyBench: ParsableCommand {
                 case "object": try report(kind, (0..<count).map(Object.init))
                 case "é40": try report(kind, (0..<count).map { Self.text($0, bytes: 38) + "é" }, Self.copy)
                 default:
-                    guard let bytes = Int(kind) else { throw ValidationError("“\(kind)” is no kind of key.") }
+                    let bytes = Int(kind) ?? 0
                     try report("\(bytes) bytes", (0..<count).map { Self.text($0, bytes: bytes) }, Self.copy)
                 }
             }

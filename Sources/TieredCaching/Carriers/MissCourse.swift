@@ -227,18 +227,13 @@ extension MissCourse {
 
     /// What the flight asks under: waits for a connection that is being made, as long as a request may take.
     private func findFooting(_ progress: inout Progress) async -> Bool {
-        while true {
-            let (footing, isExpected, isFiled) = core.withMachine { machine in
-                (machine.begin(flight, forKey: name), machine.expectsFooting, machine.flight(of: name) == flight)
-            }
-            progress.footing = footing
-            if footing != nil { return true }
-            guard isExpected, progress.patience > 0, !Task.isCancelled else { return false }
-            let began = core.now
-            // The machine wakes filed flights alone; one that has been displaced or revoked looks for itself.
-            await flight.wake.wait(atMost: .milliseconds(isFiled ? progress.patience : min(progress.patience, 5)))
-            progress.patience -= max(1, core.now - began)
+        let began = core.now
+        progress.footing = try? await core.footing(within: .milliseconds(max(0, progress.patience))) { machine in
+            let footing = machine.begin(flight, forKey: name)
+            return footing.map { .success($0) } ?? (machine.expectsFooting ? nil : .failure(.disconnected))
         }
+        progress.patience -= core.now - began
+        return progress.footing != nil
     }
 
     private func remoteKey(_ progress: Progress) -> String? {

@@ -60,14 +60,10 @@ extension NearCore {
         }
     }
 
-    /// What a change is sent under, after waiting for a connection that is being made.
-    nonisolated(nonsending) func footing(until deadline: Int64) async throws -> Machine.Footing {
-        while true {
-            let (footing, link) = withMachine { ($0.footing, $0.link) }
-            if let footing { return footing }
-            guard link != .down, now < deadline else { throw RemoteTierError.disconnected }
-            try? await Task.sleep(for: .milliseconds(2))
-            if Task.isCancelled { throw RemoteTierError.disconnected }
+    /// What a change is sent under. Unlike a lookup it has no origin to go to, and waits on while joining fails.
+    private nonisolated(nonsending) func footing(until deadline: Int64) async throws -> Machine.Footing {
+        try await footing(within: .milliseconds(max(0, deadline - now))) { machine in
+            machine.footing.map { .success($0) } ?? (machine.link == .down ? .failure(.disconnected) : nil)
         }
     }
 

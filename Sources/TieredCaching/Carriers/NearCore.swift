@@ -37,6 +37,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     let breaker = Mutex(CircuitBreaker())
     private let clock: LifetimeClock
     let machine = Mutex(Machine())
+    /// Wakes those who wait for a connection that is being made.
+    let link = ChangeSignal()
     /// How far the removal of entries of ended generations has come; nil when it is done.
     private let sweep = Mutex<EngineSweep?>(nil)
 
@@ -83,6 +85,18 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     func tell(_ concerned: Machine.Concerned) {
         for flight in concerned.revoked { flight.revoke() }
         for flight in concerned.woken { flight.wake.signal() }
+        if concerned.hasNewLink { link.signal() }
+    }
+
+    /// What a request is sent under, after waiting for a connection that is being made.
+    ///
+    /// - Parameter look: asks the machine; nil is a reason to wait.
+    nonisolated(nonsending) func footing(
+        within limit: Duration,
+        _ look: (inout Machine) -> Result<Machine.Footing, RemoteTierError>?
+    ) async throws(RemoteTierError) -> Machine.Footing {
+        let result = await link.first(within: limit) { withMachine(look) }
+        return try (result ?? .failure(.disconnected)).get()
     }
 
     // MARK: Events

@@ -51,6 +51,8 @@ package struct NearMachine<Flight: Equatable> {
         package var revoked: [Flight] = []
         /// They wait for a change: time to look again, and to forget what was read before.
         package var woken: [Flight] = []
+        /// Whether the link has changed: time to ask again for what a request is sent under.
+        package var hasNewLink = false
     }
 
     package private(set) var link = Link.starting
@@ -119,7 +121,7 @@ package struct NearMachine<Flight: Equatable> {
     package mutating func joinFailed(_ attempt: Int) -> Concerned {
         guard link == .joining, attempt == joinAttempt, !isJoinFailing else { return Concerned() }
         isJoinFailing = true
-        return Concerned(woken: wakeAll())
+        return Concerned(woken: wakeAll(), hasNewLink: true)
     }
 
     /// The epoch was read in the attempt to join number `attempt`. Nil if another attempt has begun since.
@@ -130,6 +132,7 @@ package struct NearMachine<Flight: Equatable> {
         link = .current
         self.epoch = epoch
         concerned.woken = wakeAll()
+        concerned.hasNewLink = true
         return concerned
     }
 
@@ -179,7 +182,7 @@ package struct NearMachine<Flight: Equatable> {
     private mutating func revokeBegun() -> Concerned {
         let begun = flights.filter { $0.value.stage == .begun }
         for key in begun.keys { flights[key] = nil }
-        return Concerned(revoked: begun.values.map(\.flight), woken: wakeAll())
+        return Concerned(revoked: begun.values.map(\.flight), woken: wakeAll(), hasNewLink: true)
     }
 
     private mutating func wakeAll() -> [Flight] {

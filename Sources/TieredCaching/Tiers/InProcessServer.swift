@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryPressure
 import Synchronization
 
 /// A server inside the process, for tests of code that uses a ``TieredCache``: each ``InProcessTier`` that it makes is
@@ -72,17 +73,28 @@ public final class InProcessTier: RemoteTier {
     private let server: InProcessServer
     private let client: Int
     private let state = Mutex(State())
-    /// Held while events are delivered, so that they come in order. It comes before every other lock of the tier.
-    private let delivery = Mutex(())
+    /// How many events have been delivered.
+    private let delivered = CompletionCounter()
 
     private struct State {
         var isConnected = true
         var failure: RemoteTierError?
-        var events: [RemoteTierEvent] = []
+        /// Events that wait for their delivery, each with those who were subscribed when it happened.
+        var events: [(event: RemoteTierEvent, subscribers: [Subscriber])] = []
+        /// How many events there have been.
+        var eventCount = 0
+        /// The number of the thread that delivers events.
+        var deliverer: UInt?
         var subscribers: [Subscriber] = []
         var operations = 0
         /// By itself the connection never falls silent.
         var aliveFor = Duration.seconds(1 << 30)
+
+        /// Something happens, for `receivers` or for all subscribers of this moment.
+        mutating func append(_ event: RemoteTierEvent, to receivers: [Subscriber]? = nil) {
+            events.append((event, receivers ?? subscribers))
+            eventCount += 1
+        }
     }
 
     private struct Subscriber {
@@ -106,7 +118,7 @@ public final class InProcessTier: RemoteTier {
     public func disconnect() {
         state.withLock { state in
             state.isConnected = false
-            state.events.append(.lost)
+            state.append(.lost)
         }
         server.perform { store, _ in (store.forget(client), []) }
         deliver()
@@ -116,7 +128,7 @@ public final class InProcessTier: RemoteTier {
     public func connect() {
         state.withLock { state in
             state.isConnected = true
-            state.events.append(.connected(aliveFor: state.aliveFor))
+            state.append(.connected(aliveFor: state.aliveFor))
         }
         deliver()
     }
@@ -137,27 +149,43 @@ public final class InProcessTier: RemoteTier {
 
     /// Reports every event to `subscriber` from now on.
     public func subscribe(_ subscriber: any RemoteTierSubscriber) {
-        let (isConnected, aliveFor) = state.withLock { state in
-            state.subscribers.append(Subscriber(object: subscriber))
-            return (state.isConnected, state.aliveFor)
+        let subscriber = Subscriber(object: subscriber)
+        state.withLock { state in
+            state.subscribers.append(subscriber)
+            state.append(state.isConnected ? .connected(aliveFor: state.aliveFor) : .lost, to: [subscriber])
         }
-        subscriber.receive(isConnected ? .connected(aliveFor: aliveFor) : .lost)
+        deliver()
     }
 
     func enqueue(_ event: RemoteTierEvent) {
-        state.withLock { if $0.isConnected { $0.events.append(event) } }
+        state.withLock { if $0.isConnected { $0.append(event) } }
     }
 
+    /// Returns when all events from before the call are delivered: by this thread, or by another one that delivers
+    /// already. Subscribers are called under no lock. One that causes an event itself receives it after the present one.
     func deliver() {
-        delivery.withLock { _ in
+        let thread = Platform.currentThreadNumber
+        let (deliverer, last) = state.withLock { state in
+            defer { state.deliverer = state.deliverer ?? thread }
+            return (state.deliverer, state.eventCount)
+        }
+        switch deliverer {
+        case nil:
             while let (event, subscribers) = nextEvent() {
                 for subscriber in subscribers { subscriber.object?.receive(event) }
+                delivered.advance()
             }
+        case thread: break
+        default: delivered.wait(past: last - 1, nanoseconds: .max)
         }
     }
 
+    /// The event to deliver next. Where there is none, the delivery is over.
     private func nextEvent() -> (RemoteTierEvent, [Subscriber])? {
-        state.withLock { $0.events.isEmpty ? nil : ($0.events.removeFirst(), $0.subscribers) }
+        state.withLock { state in
+            if state.events.isEmpty { state.deliverer = nil }
+            return state.events.isEmpty ? nil : state.events.removeFirst()
+        }
     }
 
     // MARK: Operations

@@ -20,11 +20,22 @@ import Testing
     }
 
     @Test func `our caches survive, every byte is right, and nothing is left behind`() throws {
-        let program = try DemoProgram(["--no-controls", "--limit", "128", "--neighbour", "16", "--seconds", "2"])
-        let result = program.result()
+        func run(seconds: Int) throws -> (DemoProgram, DemoProgram.Result, [String]) {
+            let arguments = ["--no-controls", "--limit", "128", "--neighbour", "16", "--seconds", "\(seconds)"]
+            let program = try DemoProgram(arguments)
+            let result = program.result()
+            return (program, result, ours.map { row($0, result) })
+        }
+        var seconds = 2
+        var (program, result, rows) = try run(seconds: seconds)
+        // A busy machine gets through so few requests that none is for a thumbnail that was there before.
+        while result.code == 0, rows.contains(where: { $0.contains(" 0.0 %") }), seconds < 64 {
+            #expect(program.leftovers() == [])
+            seconds *= 2
+            (program, result, rows) = try run(seconds: seconds)
+        }
         #expect(result.code == 0, "\(result.output)")
-        for contender in ours {
-            let row = row(contender, result)
+        for row in rows {
             #expect(row.contains("survived") || row.contains("not filled"), "\(result.output)")
             #expect(row.contains(" %") && !row.contains(" 0.0 %") && row.contains("µs"), "hits: \(row)")
         }

@@ -26,14 +26,12 @@ final class BlackHole: Sendable {
     func swallow(_ isSwallowing: Bool) { self.isSwallowing.store(isSwallowing, ordering: .releasing) }
 
     private func serve(_ client: Int32) {
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard Self.withLoopback(target, { connect(server, $0, $1) }) == 0 else {
-            close(server)
+        guard let server = try? connectToLoopback(target) else {
             close(client)
             return
         }
         var on: Int32 = 1
-        for end in [client, server] { setsockopt(end, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4) }
+        setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
         let open = OpenEnds()
         Thread.detachNewThread { [self] in pass(from: client, to: server, open) }
         Thread.detachNewThread { [self] in pass(from: server, to: client, open) }
@@ -74,7 +72,7 @@ final class BlackHole: Sendable {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    private static func withLoopback(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    static func withLoopback(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -24,7 +24,7 @@ struct StaleCheck: AsyncParsableCommand {
             """
     )
 
-    enum Control: String, ExpressibleByArgument, CaseIterable { case none, carelessFill, pooledReports }
+    enum Control: String, ExpressibleByArgument, CaseIterable { case none, carelessFill, pooledReports, bareConnection }
     enum Fault: String, ExpressibleByArgument, CaseIterable { case none, kill, stop, flush, cut, swallow }
     enum Check: String, ExpressibleByArgument, CaseIterable { case age, ownWrites, oldFills, oneLoad, outage }
     enum Role: String, ExpressibleByArgument { case parent, reader, writer, caller }
@@ -34,7 +34,12 @@ struct StaleCheck: AsyncParsableCommand {
     @Option(help: "Keys.") var keys = 20
     @Option(help: "Writes a second.") var writes = 2_000
     @Option(help: "Processes that read.") var readers = 3
-    @Option(help: "Readers that are wrong, and must be caught: \(Control.allCases.map(\.rawValue)).")
+    @Option(
+        help: """
+            What reads instead of the library: what is wrong and must be caught (carelessFill, pooledReports), or a \
+            thread on a bare connection, whose ages are what the machine takes. \(Control.allCases.map(\.rawValue)).
+            """
+    )
     var control = Control.none
     @Option(help: "What happens to the server every two seconds: \(Fault.allCases.map(\.rawValue)).")
     var fault = Fault.none
@@ -204,6 +209,11 @@ struct StaleCheck: AsyncParsableCommand {
                 careless.values[name] = version
                 return version
             }
+        case .bareConnection:
+            tier.start()
+            let prefix = "check:v1:\(try await Self.epoch(in: tier)):"
+            let bare = try BareConnection(port: port, keyCount: keys, prefix: prefix)
+            reader = Reader(shared, near: bare.value) { _ in throw CancellationError() }
         case .none, .pooledReports:
             let remote: any RemoteTier = control == .none ? tier : PooledTier(tier)
             let cache = TieredCache<Int, UInt64>(name: "check", remote: remote, codec: TrivialCodec(), options: options)

@@ -162,7 +162,7 @@ public final class InProcessTier: RemoteTier {
     }
 
     /// Returns when all events from before the call are delivered: by this thread, or by another one that delivers
-    /// already. Subscribers are called under no lock. One that causes an event itself receives it after the present one.
+    /// already. Subscribers are called under no lock, and one that causes an event receives it after the present one.
     func deliver() {
         let thread = Platform.currentThreadNumber
         let (deliverer, last) = state.withLock { state in

@@ -26,7 +26,7 @@ struct StaleCheck: AsyncParsableCommand {
 
     enum Control: String, ExpressibleByArgument, CaseIterable { case none, carelessFill, pooledReports, bareConnection }
     enum Fault: String, ExpressibleByArgument, CaseIterable { case none, kill, stop, flush, cut, swallow }
-    enum Check: String, ExpressibleByArgument, CaseIterable { case age, ownWrites, oldFills, oneLoad, outage }
+    enum Check: String, ExpressibleByArgument, CaseIterable { case age, ownWrites, oldFills, oneLoad, outage, speed }
     enum Role: String, ExpressibleByArgument { case parent, reader, writer, caller }
 
     @Option(help: "The server's program.") var server = "redis-server"
@@ -75,6 +75,7 @@ struct StaleCheck: AsyncParsableCommand {
         case .ownWrites: return try await checkOwnWrites(port)
         case .oldFills: return try await checkOldFills(port)
         case .oneLoad: return try await checkOneLoad(port, memory)
+        case .speed: return try await checkSpeed(port)
         case .outage:
             return try await checkOutage(port) {
                 if fault == .stop { kill(server.processIdentifier, SIGSTOP) } else { stop(server) }
@@ -234,7 +235,7 @@ struct StaleCheck: AsyncParsableCommand {
     }
 
     /// The epoch that a cache of this check has written.
-    private static func epoch(in tier: ValkeyTier) async throws -> String {
+    static func epoch(in tier: ValkeyTier) async throws -> String {
         while true {
             let found = try? await tier.read("check:v1", within: .seconds(1))
             if let found { return String(decoding: found.bytes, as: UTF8.self) }

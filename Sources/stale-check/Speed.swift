@@ -1,0 +1,83 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#if ValkeySupport
+import Foundation
+import MemoryCaching
+import TieredCaching
+import ValkeyCaching
+
+// What a remote hit costs above the connection that it goes over.
+extension StaleCheck {
+    /// Reads values that are in the server and not near: through a cache, and through its tier alone. As many at a time
+    /// as `redis-benchmark` has in its pipeline, on one connection: what that does with as many is the measure.
+    func checkSpeed(_ port: Int) async throws {
+        let tier = ValkeyTier(ValkeyConfiguration(port: port))
+        // Near holds a hundredth of the keys, which are read in turn: it has none of them when it is asked.
+        let (keyCount, near) = (20_000, 200)
+        let cache = Cache(name: "check", remote: tier, codec: TrivialCodec(), countLimit: near, options: options)
+        try await tier.waitUntilConnected()
+        while !cache.isCoherent { try await Task.sleep(for: .milliseconds(1)) }
+        let prefix = "check:v1:\(try await Self.epoch(in: tier)):"
+        for key in 0..<keyCount { try await cache.setValue(UInt64(key), forKey: key) }
+        for pipeline in [1, 16, 64] {
+            var ratios: [Double] = [], rates: [(bare: Double, cache: Double)] = []
+            for _ in 0..<5 {
+                let bare = await rate(pipeline, keyCount) { key in
+                    _ = try? await tier.read(prefix + "\(key)", within: .seconds(5))
+                }
+                let before = cache.statistics.remoteHits
+                let cached = await rate(pipeline, keyCount) { key in
+                    _ = try? await cache.value(forKey: key)
+                }
+                // Those that near has answered say nothing.
+                let share = Double(cache.statistics.remoteHits - before) / Double(keyCount)
+                rates.append((bare, cached * share))
+                ratios.append(bare / (cached * share))
+            }
+            let bench = try benchmark(port, pipeline)
+            func middle(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+            print(
+                "\(pipeline) at a time: connection \(Int(middle(rates.map(\.bare)))) a second,"
+                    + " remote hits \(Int(middle(rates.map(\.cache)))),"
+                    + String(format: " ratio %.2f (%.2f to", middle(ratios), ratios.min() ?? 0)
+                    + String(format: " %.2f);", ratios.max() ?? 0)
+                    + " redis-benchmark \(bench)"
+            )
+        }
+        await tier.shutDown()
+    }
+
+    /// Reads of all keys, so many at a time; how many there were in a second.
+    private func rate(_ tasks: Int, _ keyCount: Int, _ read: @escaping @Sendable (Int) async -> Void) async -> Double {
+        let begun = ContinuousClock.now
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    for key in stride(from: task, to: keyCount, by: tasks) { await read(key) }
+                }
+            }
+        }
+        return Double(keyCount) / (begun.duration(to: .now) / .seconds(1))
+    }
+
+    /// `GET`s a second of redis-benchmark over one connection, in its own words.
+    private func benchmark(_ port: Int, _ pipeline: Int) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c",
+            "redis-benchmark -p \(port) -c 1 -P \(pipeline) -n \(pipeline == 1 ? 40_000 : 400_000) -t get -d 8 --csv"
+                + " 2>/dev/null | tail -1 | cut -d, -f2",
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+#endif

@@ -6,47 +6,16 @@
 
 import MemoryCaching
 import MemoryCachingTestKit
-import Synchronization
 import Testing
 import _CacheTestSupport
 
 @testable import TieredCaching
 
-/// A tier whose subscribers are told what the test tells them, and which answers by another one.
-private final class ToldTier: RemoteTier {
-    private let inner = InProcessServer().makeTier()
-    private let subscriber = Mutex<(any RemoteTierSubscriber)?>(nil)
-
-    func tell(_ event: RemoteTierEvent) { subscriber.withLock { $0 }?.receive(event) }
-    func subscribe(_ subscriber: any RemoteTierSubscriber) { self.subscriber.withLock { $0 = subscriber } }
-
-    func read(_ key: String, within limit: Duration) async throws -> RemoteValue? {
-        try await inner.read(key, within: limit)
-    }
-    func acquire(_ key: String, _ terms: LeaseTerms, within limit: Duration) async throws -> LeaseAnswer {
-        try await inner.acquire(key, terms, within: limit)
-    }
-    func fill(
-        _ key: String,
-        with bytes: [UInt8],
-        lifetime: Duration,
-        lease: LeaseToken,
-        within limit: Duration
-    ) async throws -> Bool { try await inner.fill(key, with: bytes, lifetime: lifetime, lease: lease, within: limit) }
-    func release(_ key: String, lease: LeaseToken, within limit: Duration) async throws {
-        try await inner.release(key, lease: lease, within: limit)
-    }
-    func write(_ key: String, _ bytes: [UInt8], lifetime: Duration, within limit: Duration) async throws {
-        try await inner.write(key, bytes, lifetime: lifetime, within: limit)
-    }
-    func remove(_ key: String, within limit: Duration) async throws { try await inner.remove(key, within: limit) }
-}
-
 @Suite("Lookups and changes that wait for a connection", .timeLimit(.minutes(10)))
 struct WaitingTests {
     typealias Cache = TieredCache<Int, String>
 
-    private let tier = ToldTier()
+    private let tier = LateTier(InProcessServer().makeTier())
 
     private func makeCache(_ change: (inout TieredCacheOptions) -> Void = { _ in }) -> Cache {
         // A clock that stands still: no time of the cache's own ends a wait here.
@@ -62,11 +31,11 @@ struct WaitingTests {
         let cache = makeCache()
         let lookups = (0..<3).map { _ in Task { try await cache.value(forKey: 1) } }
         let changes = (0..<3).map { key in Task { try await cache.setValue("new", forKey: 10 + key) } }
-        await yieldUntil { cache.core.link.waiterCount == 6 }
-        tier.tell(.connected(aliveFor: .seconds(3600)))
+        await yieldUntil { cache.core.linkChange.waiterCount == 6 }
+        tier.connect()
         for lookup in lookups { #expect(try await lookup.value == nil) }
         for change in changes { try await change.value }
-        #expect(cache.core.link.waiterCount == 0)
+        #expect(cache.core.linkChange.waiterCount == 0)
     }
 
     @Test("A connection that cannot be made ends the wait: a lookup loads, a change throws")
@@ -74,11 +43,11 @@ struct WaitingTests {
         let cache = makeCache()
         let lookup = Task { try await cache.value(forKey: 1) { "loaded" } }
         let change = Task { try await cache.setValue("new", forKey: 2) }
-        await yieldUntil { cache.core.link.waiterCount == 2 }
+        await yieldUntil { cache.core.linkChange.waiterCount == 2 }
         tier.tell(.lost)
         #expect(try await lookup.value == "loaded")
         await #expect(throws: RemoteTierError.disconnected) { try await change.value }
-        #expect(cache.core.link.waiterCount == 0)
+        #expect(cache.core.linkChange.waiterCount == 0)
     }
 
     @Test("A caller who is cancelled waits no longer, and leaves nothing behind")
@@ -86,13 +55,13 @@ struct WaitingTests {
         let cache = makeCache()
         let change = Task { try await cache.setValue("new", forKey: 1) }
         let lookup = Task { try await cache.value(forKey: 2) { "loaded" } }
-        await yieldUntil { cache.core.link.waiterCount == 2 }
+        await yieldUntil { cache.core.linkChange.waiterCount == 2 }
         change.cancel()
         lookup.cancel()
         await #expect(throws: RemoteTierError.disconnected) { try await change.value }
         await #expect(throws: CancellationError.self) { try await lookup.value }
         // The course of the lookup ends by itself, after its callers.
-        await yieldUntil { cache.core.link.waiterCount == 0 }
+        await yieldUntil { cache.core.linkChange.waiterCount == 0 }
     }
 
     @Test("The time of a wait ends it, though the clock of lifetimes stands still")
@@ -103,6 +72,6 @@ struct WaitingTests {
         }
         #expect(try await cache.value(forKey: 1) { "loaded" } == "loaded")
         await #expect(throws: RemoteTierError.disconnected) { try await cache.setValue("new", forKey: 1) }
-        #expect(cache.core.link.waiterCount == 0)
+        #expect(cache.core.linkChange.waiterCount == 0)
     }
 }

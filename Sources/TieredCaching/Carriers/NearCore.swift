@@ -38,7 +38,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     private let clock: LifetimeClock
     let machine = Mutex(Machine())
     /// Wakes those who wait for a connection that is being made.
-    let link = ChangeSignal()
+    let linkChange = ChangeSignal()
     /// How far the removal of entries of ended generations has come; nil when it is done.
     private let sweep = Mutex<EngineSweep?>(nil)
 
@@ -85,7 +85,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     func tell(_ concerned: Machine.Concerned) {
         for flight in concerned.revoked { flight.revoke() }
         for flight in concerned.woken { flight.wake.signal() }
-        if concerned.hasNewLink { link.signal() }
+        if concerned.hasNewLink { linkChange.signal() }
     }
 
     /// What a request is sent under, after waiting for a connection that is being made.
@@ -95,7 +95,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         within limit: Duration,
         _ look: (inout Machine) -> Result<Machine.Footing, RemoteTierError>?
     ) async throws(RemoteTierError) -> Machine.Footing {
-        let result = await link.first(within: limit) { withMachine(look) }
+        let result = await linkChange.first(within: limit) { withMachine(look) }
         return try (result ?? .failure(.disconnected)).get()
     }
 

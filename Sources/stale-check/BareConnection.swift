@@ -24,7 +24,7 @@ final class BareConnection: Sendable {
 
     /// - Parameter prefix: what stands before the number in every key.
     init(port: Int, keyCount: Int, prefix: String) throws {
-        descriptor = try connectToLoopback(port)
+        descriptor = try Loopback.connect(port)
         self.prefix = prefix
         state = Mutex(State(values: Array(repeating: nil, count: keyCount)))
         send("HELLO 3\r\nCLIENT TRACKING ON\r\n")
@@ -76,17 +76,5 @@ final class BareConnection: Sendable {
         guard count > 0, let buffer else { return nil }
         return String(cString: buffer).trimmingCharacters(in: .whitespacesAndNewlines)
     }
-}
-
-/// A socket that is connected to a server on loopback.
-func connectToLoopback(_ port: Int) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    guard BlackHole.withLoopback(port, { connect(descriptor, $0, $1) }) == 0 else {
-        close(descriptor)
-        throw POSIXError(.ECONNREFUSED)
-    }
-    var on: Int32 = 1
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
-    return descriptor
 }
 #endif

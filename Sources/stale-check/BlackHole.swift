@@ -26,7 +26,7 @@ final class BlackHole: Sendable {
     func swallow(_ isSwallowing: Bool) { self.isSwallowing.store(isSwallowing, ordering: .releasing) }
 
     private func serve(_ client: Int32) {
-        guard let server = try? connectToLoopback(target) else {
+        guard let server = try? Loopback.connect(target) else {
             close(client)
             return
         }
@@ -63,25 +63,13 @@ final class BlackHole: Sendable {
     }
 
     private static func bindAnywhere(_ listener: Int32) throws -> Int {
-        guard withLoopback(0, { bind(listener, $0, $1) }) == 0 else { throw POSIXError(.EADDRINUSE) }
+        guard Loopback.withAddress(0, { bind(listener, $0, $1) }) == 0 else { throw POSIXError(.EADDRINUSE) }
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) }
         }
         return Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    static func withLoopback(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        address.sin_port = UInt16(port).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
     }
 }
 #endif

@@ -44,7 +44,7 @@ extension StaleCheck {
                     + " remote hits \(Int(middle(rates.map(\.cache)))),"
                     + String(format: " ratio %.2f (%.2f to", middle(ratios), ratios.min() ?? 0)
                     + String(format: " %.2f);", ratios.max() ?? 0)
-                    + " redis-benchmark \(bench)"
+                    + " redis-benchmark \(bench.isEmpty ? "is not there" : bench)"
             )
         }
         await tier.shutDown()

@@ -23,6 +23,34 @@ struct KeyBench: ParsableCommand {
             """
     )
 
+    enum Kind: ExpressibleByArgument, CustomStringConvertible {
+        case integer, object
+        /// Text of so many bytes.
+        case ascii(Int)
+        /// Text of 40 bytes whose last letter is not ASCII.
+        case accented
+
+        init?(argument: String) {
+            switch argument {
+            case "integer": self = .integer
+            case "object": self = .object
+            case "é40": self = .accented
+            default:
+                guard let bytes = Int(argument), bytes > 0 else { return nil }
+                self = .ascii(bytes)
+            }
+        }
+
+        var description: String {
+            switch self {
+            case .integer: "integer"
+            case .object: "object"
+            case .accented: "é40"
+            case .ascii(let bytes): "\(bytes)"
+            }
+        }
+    }
+
     @Option(help: "Rounds.")
     var rounds = 5
 
@@ -32,8 +60,8 @@ struct KeyBench: ParsableCommand {
     @Option(parsing: .upToNextOption, help: "Numbers of keys.")
     var keys = [1_000, 100_000]
 
-    @Option(parsing: .upToNextOption, help: "Kinds: integer, object, or the bytes of a text. (default: several)")
-    var kinds = ["integer", "object", "5", "12", "16", "40", "100", "é40"]
+    @Option(parsing: .upToNextOption, help: "Kinds: integer, object, é40, or the bytes of a text of ASCII.")
+    var kinds: [Kind] = [.integer, .object, .ascii(5), .ascii(12), .ascii(16), .ascii(40), .ascii(100), .accented]
 
     @Option(help: "Look up so often in the cache, and measure nothing.")
     var lookups: Int?
@@ -44,21 +72,18 @@ struct KeyBench: ParsableCommand {
             throw ValidationError("\(name) is \(value), and it takes at least 1.")
         }
         if let lookups, lookups < 0 { throw ValidationError("--lookups is \(lookups), and it takes at least 0.") }
-        for kind in kinds where !["integer", "object", "é40"].contains(kind) && !((Int(kind) ?? 0) > 0) {
-            throw ValidationError("“\(kind)” is no kind of key.")
-        }
     }
 
     func run() throws {
         for count in keys {
             for kind in kinds {
+                let name = kind.description
                 switch kind {
-                case "integer": try report(kind, Array(0..<count).map(Self.spread))
-                case "object": try report(kind, (0..<count).map(Object.init))
-                case "é40": try report(kind, (0..<count).map { Self.text($0, bytes: 38) + "é" }, Self.copy)
-                default:
-                    let bytes = Int(kind) ?? 0
-                    try report("\(bytes) bytes", (0..<count).map { Self.text($0, bytes: bytes) }, Self.copy)
+                case .integer: try report(name, Array(0..<count).map(Self.spread))
+                case .object: try report(name, (0..<count).map(Object.init))
+                case .accented: try report(name, (0..<count).map { Self.text($0, bytes: 38) + "é" }, Self.copy)
+                case .ascii(let bytes):
+                    try report("\(name) bytes", (0..<count).map { Self.text($0, bytes: bytes) }, Self.copy)
                 }
             }
         }

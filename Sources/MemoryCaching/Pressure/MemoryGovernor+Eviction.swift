@@ -17,7 +17,8 @@ extension MemoryGovernor {
     ///
     /// What entries without a cost hold is an estimate, and one of the past where sizes have changed: a thousand values
     /// of 64 KiB would all go for 1.5 MiB if they were taken for the 300 bytes of those before. So a quarter of a
-    /// cache's entries goes at most before the allocator is asked what the rest hold in truth.
+    /// cache's entries goes at most before the allocator is asked what the rest hold in truth. Smaller evictions do
+    /// not ask.
     @discardableResult
     func evict(_ bytes: Int) -> Int {
         guard bytes > 0 else { return 0 }

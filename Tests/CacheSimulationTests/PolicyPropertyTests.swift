@@ -110,13 +110,11 @@ struct ProductAgainstLRUTests {
             let lru = Simulation.run(.lru, over: trace, capacity: capacity).misses
             // In two places there is not much to learn from; measured: 1.0103 at worst.
             let bound = capacity == 2 ? 1.02 : 1.01
-            for policy in [SimulatedPolicy.memoryCache, .reference] {
-                let misses = Simulation.run(policy, over: trace, capacity: capacity).misses
-                #expect(
-                    Double(misses) <= bound * Double(lru),
-                    "\(policy): \(misses) misses, LRU \(lru)\(sized ? ", sized" : "")"
-                )
-            }
+            let misses = Simulation.run(.memoryCache, over: trace, capacity: capacity).misses
+            #expect(
+                Double(misses) <= bound * Double(lru),
+                "\(misses) misses, LRU \(lru)\(sized ? ", sized" : "")"
+            )
         }
     }
 
@@ -136,10 +134,8 @@ struct ProductAgainstLRUTests {
     func largeCaches(pattern: TraceGenerator.Pattern, keys: Int, bound: Double) {
         let trace = IndexedTrace(Trace(name: "", TraceGenerator(pattern, keys: keys, seed: 7).prefix(100_000)))
         let lru = Simulation.run(.lru, over: trace, capacity: 2000).misses
-        for policy in [SimulatedPolicy.memoryCache, .reference] {
-            let misses = Simulation.run(policy, over: trace, capacity: 2000).misses
-            #expect(Double(misses) <= bound * Double(lru), "\(policy): \(misses) misses, LRU \(lru)")
-        }
+        let misses = Simulation.run(.memoryCache, over: trace, capacity: 2000).misses
+        #expect(Double(misses) <= bound * Double(lru), "\(misses) misses, LRU \(lru)")
     }
 
     @Test("Costs are heeded: less is spent on misses than by LRU")
@@ -148,7 +144,31 @@ struct ProductAgainstLRUTests {
         let requests = TraceGenerator(.zipf(exponent: 0.8), keys: 2000, sizes: sizes, seed: 3).prefix(Self.requests)
         let trace = IndexedTrace(Trace(name: "", requests), costs: .a)
         let lru = Simulation.run(.lru, over: trace, capacity: trace.footprint / 10).costMissRatio
-        let reference = Simulation.run(.reference, over: trace, capacity: trace.footprint / 10).costMissRatio
-        #expect(reference < 0.8 * lru)
+        let product = Simulation.run(.memoryCache, over: trace, capacity: trace.footprint / 10).costMissRatio
+        #expect(product < 0.8 * lru)
+    }
+}
+
+@Suite("The product against its algorithm, written down plainly")
+struct ProductAgainstReferenceTests {
+    @Test("It misses as often", arguments: PolicyPropertyTests.patterns, [false, true])
+    func sameMisses(pattern: TraceGenerator.Pattern, sized: Bool) {
+        let sizes = sized ? TraceGenerator.Sizes.spread(smallest: 100, largest: 10_000) : .unit
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        let requests = TraceGenerator(pattern, keys: 4000, sizes: sizes, seed: seed).prefix(40_000)
+        let trace = IndexedTrace(Trace(name: "", requests))
+        for capacity in [20, 200, 1000] {
+            let capacity = sized ? capacity * 2150 : capacity
+            let setting = PolicySetting(capacity: capacity, trace: trace)
+            var reference = LazyGreedyDualReference(setting)
+            let expected = trace.requests.enumerated().count { !reference.request(Int($1), at: $0) }
+            let misses = Simulation.run(.memoryCache, over: trace, capacity: capacity).misses
+            // The order of equals and the rounding of stays differ. In 737 such runs .981 to 1.027, and in a loop of
+            // values of all sizes, where each early miss moves all later ones, to 1.172.
+            let upper = if case .loop = pattern, sized { 1.3 } else { 1.05 }
+            let ratio = Double(misses) / Double(expected)
+            #expect(ratio > 0.95 && ratio < upper, "\(misses) misses, \(expected) expected, capacity \(capacity)")
+        }
     }
 }

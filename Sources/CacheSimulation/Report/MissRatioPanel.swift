@@ -153,7 +153,6 @@ struct MissRatioPanel {
             color =
                 switch policy {
                 case .memoryCache: "#0b62d6"
-                case .reference: "#5aa0f2"
                 case .fifo: "#b0b0b0"
                 case .lru: "#7f7f7f"
                 case .arc: "#8a5a00"

@@ -26,8 +26,6 @@ public enum SimulatedPolicy: String, Sendable, CaseIterable {
     case gdsfCost = "GDSF-C"
     /// The order of swift-corelibs-foundation's `NSCache`.
     case foundationNSCache = "Foundation.NSCache"
-    /// LPG-A, the algorithm of `MemoryCache`, written down plainly, without shards: a check on the engine.
-    case reference = "LPG-A"
     /// Offline: the key that is needed last goes first.
     case belady = "Belady"
     /// Offline: the largest (time until the next use) × size goes first.
@@ -36,12 +34,10 @@ public enum SimulatedPolicy: String, Sendable, CaseIterable {
     /// Whether the policy looks into the future: a bound, not a cache.
     public var isOffline: Bool { self == .belady || self == .belSize }
 
-    /// The policies that say something about a trace: one bound instead of two, costs only where there are some, and
-    /// the product's engine without its plain copy.
+    /// The policies that say something about a trace: one bound instead of two, costs only where there are some.
     public static func all(sized: Bool, costs: Bool) -> [SimulatedPolicy] {
         allCases.filter { policy in
             switch policy {
-            case .reference: false
             case .belady: !sized
             case .belSize: sized
             case .gdsfCost: costs

@@ -46,7 +46,6 @@ public enum Simulation {
             return replay(GDSFPolicy(setting), policy, setting, progress)
         case .gdsfCost: return replay(GDSFPolicy(setting), policy, setting, progress)
         case .foundationNSCache: return replay(FoundationNSCachePolicy(setting), policy, setting, progress)
-        case .reference: return replay(LazyGreedyDualReference(setting), policy, setting, progress)
         case .belady: return replay(BeladyPolicy(setting), policy, setting, progress)
         case .belSize: return replay(BelSizePolicy(setting), policy, setting, progress)
         }

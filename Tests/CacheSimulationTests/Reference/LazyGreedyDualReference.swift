@@ -4,13 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
+
+@testable import CacheSimulation
 
 /// LPG-A, lazily promoted greedy-dual queues with learned weights, written down as plainly as it goes: one thread, one
 /// shard, logarithms and exponentials where they stand. It is what the engine's hit ratios are compared with.

@@ -4,13 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
+
+@testable import CacheSimulation
 
 /// What classes of entries are worth, and how much density counts, learned from what stays spend and ghosts earn.
 struct LearnedWeights {

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+@testable import CacheSimulation
+
 /// What the policy remembers of evicted entries: about one a resident, in sets of eight, each a fingerprint of 16 bits,
 /// the class and L at eviction.
 struct GhostTable {

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+@testable import CacheSimulation
+
 /// FIFO queues of keys by bucket of worth, four buckets an octave; prices rise along each of them.
 struct WorthQueues {
     private struct Queue {

@@ -135,6 +135,23 @@ extension PurgeableCache<ChangingKey> {
         }
     }
 
+    /// An `==` that stores a key of the same hash each time: the search ends all the same.
+    @Test(.timeLimit(.minutes(10))) func comparisonsMayStoreOneKeyAfterAnother() {
+        let cache = PurgeableCache<ChangingKey>()
+        cache.setBytes([1], forKey: ChangingKey(1))
+        let stored = Atomic<Int>(1)
+        @Sendable func storeAnother() {
+            let number = stored.wrappingAdd(1, ordering: .relaxed).newValue
+            cache.setBytes([2], forKey: ChangingKey(number))
+            ChangingKey.onComparison.withLock { $0 = storeAnother }
+        }
+        ChangingKey.onComparison.withLock { $0 = storeAnother }
+        #expect(cache.bytes(forKey: ChangingKey(0)) == nil)
+        ChangingKey.onComparison.withLock { $0 = nil }
+        #expect(stored.load(ordering: .relaxed) > UserCode.comparisonRounds)
+        #expect(cache.bytes(forKey: ChangingKey(1)) == [1])
+    }
+
     /// A collection that uses the cache while it is being read.
     @Test func collectionsMayUseTheCache() {
         struct Meddling: Collection {

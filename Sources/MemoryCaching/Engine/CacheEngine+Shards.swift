@@ -13,10 +13,6 @@ extension CacheEngine {
     /// than parallelism; with less than about 1,000 entries a shard, the policy has too little to rank.
     @usableFromInline static var splitCount: Int { 4096 }
 
-    /// How often a search is repeated because other keys of the same hash have appeared meanwhile. A thread that sets
-    /// and removes such keys all the time makes that happen while a slow comparison runs.
-    @usableFromInline static var comparisonRounds: Int { 1024 }
-
     /// Bytes from one shard to the next: whole cache lines.
     @inlinable
     @inline(__always)
@@ -29,10 +25,10 @@ extension CacheEngine {
     static var roomSize: Int { (ShardLock.distance + MemoryLayout<Room>.size + 63) & ~63 }
 
     /// Bytes of the block of the ledger, the room and the one shard that a cache begins with.
-    static var firstBlockSize: Int { ledgerSize + roomSize + HomeHint.size(count: 1) + shardStride }
+    static var firstBlockSize: Int { ledgerSize + roomSize + TablePlace.size(count: 1) + shardStride }
 
-    /// Bytes before the first of `count` shards: the heights that they publish, and their hints.
-    static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + HomeHint.size(count: count) }
+    /// Bytes before the first of `count` shards: the heights that they publish, and the places of their tables.
+    static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + TablePlace.size(count: count) }
 
     @inlinable
     @inline(__always)
@@ -54,7 +50,9 @@ extension CacheEngine {
             }
             let mask = (1 &<< (word & 63)) &- 1
             let index = Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask)
-            HomeHint(index, before: word & ~63).prefetch(hash)
+            TablePlace(index, before: word & ~63).prefetch { capacity in
+                Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
+            }
             let shard = Self.shard(index, of: word)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isRetired { return shard }
@@ -80,8 +78,9 @@ extension CacheEngine {
     /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer
     /// holds.
     ///
-    /// An `==` that itself stores keys of the same hash could go on for ever. After ``comparisonRounds`` the key counts
-    /// as not found: at worst there are two entries of equal keys then, of which one is found and the other ages.
+    /// An `==` that itself stores keys of the same hash could go on for ever. After ``UserCode/comparisonRounds`` the
+    /// key counts as not found: at worst there are two entries of equal keys then, of which one is found and the other
+    /// ages.
     @inlinable
     @inline(never)
     func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
@@ -116,7 +115,7 @@ extension CacheEngine {
             unlock(shard)
             rounds += 1
             // The keys that were copied out go before the lock is taken again.
-            if rounds > Self.comparisonRounds { break }
+            if rounds > UserCode.comparisonRounds { break }
             if first.key == key {
                 match = first.generation
             } else {
@@ -137,9 +136,9 @@ extension CacheEngine {
         let room = (block + Self.ledgerSize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
         ShardLock(guarding: room).initialize()
         room.initialize(to: Room())
-        let word = UInt(bitPattern: block + Self.ledgerSize + Self.roomSize + HomeHint.size(count: 1))
-        let homeHint = HomeHint(0, before: word)
-        homeHint.initialize()
+        let word = UInt(bitPattern: block + Self.ledgerSize + Self.roomSize + TablePlace.size(count: 1))
+        let tablePlace = TablePlace(0, before: word)
+        tablePlace.initialize()
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
         shard.initialize(
@@ -148,7 +147,7 @@ extension CacheEngine {
                 room: room,
                 ledger: ledger,
                 published: nil,
-                homeHint: homeHint,
+                tablePlace: tablePlace,
                 shardCount: 1
             )
         )
@@ -244,15 +243,15 @@ extension CacheEngine {
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             ShardLock(guarding: shard).initialize()
-            let homeHint = HomeHint(index, before: newWord & ~63)
-            homeHint.initialize()
+            let tablePlace = TablePlace(index, before: newWord & ~63)
+            tablePlace.initialize()
             shard.initialize(
                 to: Shard(
                     storage: makeStorage(),
                     room: old.pointee.room,
                     ledger: old.pointee.ledger,
                     published: published + index * 2,
-                    homeHint: homeHint,
+                    tablePlace: tablePlace,
                     shardCount: count
                 )
             )
@@ -275,7 +274,7 @@ extension CacheEngine {
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             shard.pointee.publish()
-            shard.pointee.homeHint.publish(shard.pointee.storage.table, mask: shard.pointee.storage.tableMask)
+            shard.pointee.publishTable()
         }
         old.pointee.storage.deallocate()
         old.pointee.order.deallocate()

@@ -50,7 +50,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// the only shard. Others read them without this shard's lock, so they are hints.
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
-    @usableFromInline let homeHint: HomeHint
+    @usableFromInline let tablePlace: TablePlace
     /// By how much one tick raises L. All shards together raise it by about 2 while each entry is moved once, however
     /// many they are, so that a difference of heights says how much was used meanwhile, also across the split. With
     /// less than 1 the victims, which stand 1 above the L of their last move, would raise it by leaps.
@@ -66,14 +66,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         room: UnsafeMutablePointer<Room>,
         ledger: UnsafeMutablePointer<PolicyLedger>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
-        homeHint: HomeHint,
+        tablePlace: TablePlace,
         shardCount: Int
     ) {
         self.storage = storage
         self.room = room
         self.ledger = ledger
         self.published = published
-        self.homeHint = homeHint
+        self.tablePlace = tablePlace
         tickLength = 0x1p-4 / Double(shardCount)
         inflation = ledger.pointee.inflation
         base = inflation
@@ -297,6 +297,11 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         info.level = 3
     }
 
+    /// Tells those on their way to the lock where the table lies.
+    @inlinable
+    @inline(__always)
+    func publishTable() { tablePlace.publish(storage.table, capacity: Int(bitPattern: storage.tableMask) &+ 1) }
+
     /// Puts a new entry in, whose room is reserved and whose level and flags are set.
     @inlinable
     mutating func insert(
@@ -308,7 +313,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         deadline: EntryDeadline
     ) {
         let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
-        homeHint.publish(storage.table, mask: storage.tableMask)
+        publishTable()
         storage.setCost(cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
         enqueue(slot)

@@ -12,6 +12,11 @@ internal import CMemoryShims
 /// same code again, inside itself.
 @usableFromInline
 enum UserCode {
+    /// How often a search is repeated because other keys of the same hash have appeared while keys were compared. A
+    /// thread that sets and removes such keys all the time makes that happen while a slow `==` runs, and an `==` that
+    /// itself stores keys of the same hash would do it for ever.
+    @usableFromInline static var comparisonRounds: Int { 1024 }
+
     @usableFromInline
     @inline(never)
     static var isRunning: Bool { cms_user_code_depth().pointee > 0 }

@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
-
 /// How an operation tells its key from the others in the index, without user code under a lock.
 protocol KeyMatching {
     /// Whether the entry in `slot` has the key, if that is known; called under the shard's lock.
@@ -41,6 +39,9 @@ struct WordMatching: KeyMatching {
 ///
 /// Candidates come in the order of the table, the same in each round but for what others have changed meanwhile. So the
 /// next verdict is looked for from the last one on, and many keys of one hash cost one comparison each.
+///
+/// After ``UserCode/comparisonRounds`` what has no verdict counts as different: at worst there are two entries of equal
+/// keys then, of which one is found.
 struct KeyValueMatching<Key: Hashable>: KeyMatching {
     // What every candidate touches comes first, where it lies for every type of key: this code is not specialised.
     private var candidates = KeyCandidates()
@@ -53,13 +54,13 @@ struct KeyValueMatching<Key: Hashable>: KeyMatching {
     init(_ key: Key, in slots: KeySlots<Key>) {
         self.key = key
         self.slots = slots
-        // The standard library's own values: comparing them runs nobody else's code.
-        comparesUnderLock =
-            Key.self == String.self || Key.self == Int128.self || Key.self == UInt128.self || Key.self == Double.self
+        comparesUnderLock = KeyHash.isHarmless(key)
     }
 
     mutating func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict {
-        if comparesUnderLock { return slots.key(shard: shard, slot: slot) == key ? .equal : .different }
+        if comparesUnderLock {
+            return KeyHash.isEqual(slots.key(shard: shard, slot: slot), to: key) ? .equal : .different
+        }
         return candidates.verdict(slot: slot, location: location.unreferenced.word)
     }
 
@@ -89,6 +90,7 @@ private struct KeyCandidates {
     private var decided = 0
     /// Where the next one is looked for.
     private var next = 0
+    private var rounds = 0
 
     mutating func verdict(slot: Int, location: UInt64) -> KeyVerdict {
         for step in 0..<decided {
@@ -97,6 +99,7 @@ private struct KeyCandidates {
             next = index + 1 == decided ? 0 : index + 1
             return candidates[index].isEqual ? .equal : .different
         }
+        guard rounds <= UserCode.comparisonRounds else { return .different }
         candidates.append(Candidate(slot: slot, location: location))
         return .unknown
     }
@@ -105,6 +108,7 @@ private struct KeyCandidates {
     mutating func beginRound() {
         candidates.removeLast(candidates.count - decided)
         next = 0
+        rounds += 1
     }
 
     /// The slots of those that have no verdicts.

@@ -13,26 +13,12 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     init(_ store: PurgeableStore) { self.store = store }
 
-    /// The bits of an integer key of up to 64 bits; nil for all other keys. Decided at compile time where the key type
-    /// is known.
+    /// The bits of an integer key; nil for all other keys. Decided at compile time where the key type is known.
     @inlinable
     @inline(__always)
-    static func integerWord(of key: Key) -> UInt64? {
-        if Key.self == Int.self { return UInt64(bitPattern: Int64(unsafeBitCast(key, to: Int.self))) }
-        if Key.self == UInt64.self { return unsafeBitCast(key, to: UInt64.self) }
-        if Key.self == Int64.self { return UInt64(bitPattern: unsafeBitCast(key, to: Int64.self)) }
-        if Key.self == UInt.self { return UInt64(unsafeBitCast(key, to: UInt.self)) }
-        if Key.self == UInt32.self { return UInt64(unsafeBitCast(key, to: UInt32.self)) }
-        if Key.self == Int32.self { return UInt64(UInt32(bitPattern: unsafeBitCast(key, to: Int32.self))) }
-        return nil
-    }
+    static func integerWord(of key: Key) -> UInt64? { KeyHash<Key>.isInteger ? KeyHash<Key>.bits(of: key) : nil }
 
-    private static var isIntegerKeyed: Bool {
-        Key.self == Int.self || Key.self == UInt64.self || Key.self == Int64.self || Key.self == UInt.self
-            || Key.self == UInt32.self || Key.self == Int32.self
-    }
-
-    static func makeKeyStorage() -> KeyStorage? { isIntegerKeyed ? nil : KeySlots<Key>() }
+    static func makeKeyStorage() -> KeyStorage? { KeyHash<Key>.isInteger ? nil : KeySlots<Key>() }
 
     /// The word that stands for a key that is no integer.
     func hashWord(of key: Key) -> UInt64 { KeyHash.word(of: key, seed: store.seed) }

@@ -4,13 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
-
 /// One shard of the index of a ``PurgeableCache``: from keys to places in the log, in ordinary memory.
 ///
 /// A table of 32-bit words (8 bits of hash, 24 bits of slot) with linear probing, and 16-byte entries in chunks that
 /// never move. The table is filled between 60 and 80 percent and grows by a third, not by doubling, so that the index
 /// takes 16 bytes an item and 5 to 7 for its word: 8 of them are the key itself where it is an integer.
+///
+/// Not the table of ``EntryStorage``: that is a quarter to a half full, for the sake of short probes, and its words
+/// would take 8 to 16 bytes an item, up to half of what the index takes. Here a lookup copies a value besides, and
+/// probes a few words longer are a small part of it.
 ///
 /// Pure data: no lock, no log, no keys but words. Removed words leave tombstones, which are swept out when the table
 /// is rebuilt.
@@ -32,8 +34,9 @@ struct PurgeableIndex: ~Copyable {
     /// One 64-byte line of words.
     private static let leastCapacity = 16
 
-    private var table: UnsafeMutablePointer<UInt32>
-    private var capacity: Int
+    private(set) var table: UnsafeMutablePointer<UInt32>
+    /// Words in the table.
+    private(set) var capacity: Int
     /// Words that are not empty, tombstones among them.
     private var occupied = 0
     private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>?
@@ -56,11 +59,6 @@ struct PurgeableIndex: ~Copyable {
         for i in 0..<chunkCount { chunks![i].deallocate() }
         chunks?.deallocate()
     }
-
-    /// Where the table lies, for ``TableHint``.
-    var tableAddress: UInt { UInt(bitPattern: table) }
-    /// Words in the table.
-    var tableCapacity: Int { capacity }
 
     /// The entry in `slot`.
     @inline(__always)

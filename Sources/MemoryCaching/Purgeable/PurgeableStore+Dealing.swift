@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
 internal import Synchronization
 
 /// Moving entries to other slots: when the cache outgrows its one shard, and when a shard has become much too large.
@@ -19,7 +18,7 @@ extension PurgeableStore {
             guard shardMask.load(ordering: .relaxed) == 0 else { return }
             let mask = Self.shardCount - 1
             deal(0) { $0.shard(mask: mask) }
-            for shard in 1...mask { locked(shard: shard) { shards[shard].hint.update($0.index) } }
+            for shard in 1...mask { locked(shard: shard) { publishTable(of: $0, shard) } }
             shardMask.store(mask, ordering: .releasing)
         }
     }
@@ -74,7 +73,7 @@ extension PurgeableStore {
                 if shard == from { place(&shards[from].state) } else { locked(shard: shard, place) }
             }
         }
-        shards[from].hint.update(shards[from].state.index)
+        publishTable(of: shards[from].state, from)
         keys?.shrink(shard: from, toSlots: shards[from].state.index.slotCount)
     }
 }

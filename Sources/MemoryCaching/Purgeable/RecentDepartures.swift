@@ -7,7 +7,8 @@
 /// Which keys left not long ago: 16-bit fingerprints in sets of eight, each set a queue.
 ///
 /// A key that comes back while it is remembered was let go too early. One that never comes back costs two bytes for a
-/// while. A wrong answer (one in 8,000 for a full set) admits a value to the wrong queue and does no other harm.
+/// while: ``GhostTable`` takes four, because it also knows when they went and from which class. A wrong answer (one in
+/// 8,000 for a full set) admits a value to the wrong queue and does no other harm.
 ///
 /// - SeeAlso: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), for the ghost queue.
 struct RecentDepartures {
@@ -19,8 +20,8 @@ struct RecentDepartures {
     var capacity: Int { sets.count * 8 }
 
     private static func fingerprint(_ hash: IndexHash) -> UInt16 {
-        // The bits that choose the set are the upper ones; never 0, which is an empty place.
-        UInt16(truncatingIfNeeded: hash.word >> 16) | 1
+        // Between the bits that choose the shard and those that choose the set; never 0, which is an empty place.
+        max(1, UInt16(truncatingIfNeeded: hash.word >> 24))
     }
 
     /// Remembers a key and forgets the oldest of its set.

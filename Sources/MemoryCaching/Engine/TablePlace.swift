@@ -13,41 +13,46 @@ public import Synchronization
 /// begin by itself: no load passes the locked exchange. What it is told may be out of date, and is then of no use, and
 /// of no harm: asking for a line never faults.
 ///
-/// The words of all shards stand together before the first of them, apart from the locks: as good as never written,
-/// they stay in every processor's cache, whereas to read a lock's line before taking the lock is to ask for it twice.
+/// The words of all shards stand together, apart from the locks: as good as never written, they stay in every
+/// processor's cache, whereas to read a lock's line before taking the lock is to ask for it twice.
 @usableFromInline
-struct HomeHint {
-    /// The table's address, and in its low six bits the logarithm of its size.
-    @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt>>
+struct TablePlace {
+    /// The table's cache lines in the low 22 bits, and above them the bits 6 to 47 of its address: processes get no
+    /// higher addresses unless they ask for them.
+    @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// The hint of shard `index` in a directory whose first lock lies at `address`.
+    init(_ word: UnsafeMutablePointer<Atomic<UInt64>>) { self.word = word }
+
+    /// That of shard `index` in a directory whose first lock lies at `address`.
     @inlinable
     @inline(__always)
     init(_ index: Int, before address: UInt) {
         word = UnsafeMutablePointer(bitPattern: address &- UInt(bitPattern: index &+ 1) &* 8).unsafelyUnwrapped
     }
 
-    /// Bytes of the hints of `count` shards: whole cache lines.
+    /// Bytes of the places of `count` shards: whole cache lines.
     static func size(count: Int) -> Int { (count * 8 + 63) & ~63 }
 
     /// Makes the word of a new shard: no table.
     func initialize() { word.initialize(to: Atomic(0)) }
 
-    /// Says that the table lies at `table`, with `mask` + 1 words. Under the lock.
+    /// Says that a table of `capacity` words of 32 bits lies at `table`, the begin of a cache line. Under the lock.
     @inlinable
     @inline(__always)
-    func publish(_ table: UnsafeMutablePointer<UInt32>, mask: UInt) {
-        let value = UInt(bitPattern: table) | UInt(bitPattern: (mask &+ 1).trailingZeroBitCount)
+    func publish(_ table: UnsafeMutablePointer<UInt32>, capacity: Int) {
+        let lines = UInt64(truncatingIfNeeded: (capacity &+ 15) &>> 4)
+        let value = UInt64(UInt(bitPattern: table)) &<< 16 | lines
         if word.pointee.load(ordering: .relaxed) != value { word.pointee.store(value, ordering: .relaxed) }
     }
 
-    /// Asks for the line of the table that `hash` leads to. Without the lock.
+    /// Asks for the line of the table with the word at `place`, a function of the table's capacity. Without the lock.
     @inlinable
     @inline(__always)
-    func prefetch(_ hash: UInt64) {
+    func prefetch(_ place: (_ capacity: Int) -> Int) {
         let value = word.pointee.load(ordering: .relaxed)
-        let index = UInt(truncatingIfNeeded: hash &>> 32) & ((1 &<< (value & 63)) &- 1)
-        cms_prefetch(UnsafeRawPointer(bitPattern: (value & ~63) &+ index &* 4))
+        let address = UInt(truncatingIfNeeded: value &>> 16) & ~63
+        let capacity = Int(truncatingIfNeeded: value & 0x3F_FFFF) &<< 4
+        cms_prefetch(UnsafeRawPointer(bitPattern: address &+ UInt(bitPattern: place(capacity)) &* 4))
     }
 }
 

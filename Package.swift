@@ -114,7 +114,7 @@ let package = Package(
         .target(name: "_CSanitizerSupport", path: "Tests/_CSanitizerSupport"),
         .target(
             name: "_CacheTestSupport",
-            dependencies: ["MemoryCaching", "MemoryPressure", "CMemoryShims", "_CSanitizerSupport"],
+            dependencies: ["MemoryCaching", "PurgeableMemory", "MemoryPressure", "CMemoryShims", "_CSanitizerSupport"],
             path: "Tests/_CacheTestSupport",
             swiftSettings: settings
         ),

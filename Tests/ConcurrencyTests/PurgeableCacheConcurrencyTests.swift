@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 import Dispatch
+import PurgeableMemory
 import Synchronization
 import Testing
 import _CacheTestSupport
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
 
 /// Many threads on one cache while pages go: every byte that is read must be right.
 @Suite struct PurgeableCacheConcurrencyTests {

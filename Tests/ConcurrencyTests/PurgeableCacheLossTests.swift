@@ -6,12 +6,12 @@
 
 import Dispatch
 import Foundation
+import PurgeableMemory
 import Synchronization
 import Testing
 import _CacheTestSupport
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
 
 /// A value that has just been set is there, and the counts end at 0, while segments fill, are sealed and are retired.
 ///

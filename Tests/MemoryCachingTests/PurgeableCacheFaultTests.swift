@@ -4,17 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import PurgeableMemory
 import Synchronization
 import Testing
 import _CacheTestSupport
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
 
 /// Each system call refused, as some machine refuses it every day.
 @Suite struct PurgeableCacheFaultTests {
     @Test func whereSealingIsRefusedValuesAreOrdinaryMemoryAndTheCacheEvictsThem() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         faults.refuse(.free)
         let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 8 << 20)
         for key in 0..<60_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
@@ -41,7 +41,7 @@ import _CacheTestSupport
 
     @Test("The handler hears of values that leave by whole segments", arguments: [false, true])
     func segmentsAreToldOf(byRequest: Bool) {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         faults.refuse(.free)
         let told = Mutex(Told())
         let options = MemoryCacheOptions<Int, [UInt8]>(removalHandler: { key, found, cause in
@@ -68,7 +68,7 @@ import _CacheTestSupport
     }
 
     @Test func largeOrdinaryValuesStayWithinTheirBudget() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         faults.refuse(.free)
         let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 4 << 20)
         for key in 0..<40 { cache.setBytes(bytes(of: key, count: 1 << 20), forKey: key) }
@@ -80,10 +80,10 @@ import _CacheTestSupport
     }
 
     @Test func whereMappingIsRefusedSettingIsARefusal() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         let cache = PurgeableCache<Int>(system: faults.system)
         cache.setBytes([1, 2, 3], forKey: 1)
-        faults.refuseMaps(true)
+        faults.refuseMappings(above: 0)
         var refused = 0
         for key in 2..<40_000 {
             let before = cache.store.counters.refusals.load(ordering: .relaxed)
@@ -97,23 +97,23 @@ import _CacheTestSupport
         #expect(cache.bytes(forKey: -1) == nil)
         #expect(cache.statistics.refusals == refused + 1)
         #expect(cache.bytes(forKey: 1) == [1, 2, 3])
-        faults.refuseMaps(false)
+        faults.refuseMappings(above: .max)
         cache.setBytes([4], forKey: 50_000)
         #expect(cache.bytes(forKey: 50_000) == [4])
     }
 
     @Test func aRefusedValueLeavesNoOlderOneBehind() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         let cache = PurgeableCache<Int>(system: faults.system)
         cache.setBytes([1], forKey: 1)
-        faults.refuseMaps(true)
+        faults.refuseMappings(above: 0)
         cache.setBytes([UInt8](repeating: 2, count: 20 << 20), forKey: 1)
         #expect(cache.bytes(forKey: 1) == nil)
         #expect(cache.count == 0)
     }
 
     @Test func whereDiscardingIsRefusedOldBytesAreOverwritten() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         faults.refuse(.discard)
         let cache = PurgeableCache<Int>(totalCostLimit: 2 << 20, system: faults.system)
         for key in 0..<40_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
@@ -127,8 +127,8 @@ import _CacheTestSupport
     }
 
     @Test func withoutACensusReadsStillTellTheTruth() {
-        let faults = RefusableSystem()
-        faults.refuseCensus()
+        let faults = FaultySystem()
+        faults.refuseResidency()
         let cache = PurgeableCache<Int>(system: faults.system)
         var random = SplitMix64(seed: 3)
         for key in 0..<10_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
@@ -144,7 +144,7 @@ import _CacheTestSupport
     }
 
     @Test func oldKernelsWithoutPageFlagsWillDo() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         for advice in [PageAdvice.basePages, .hugePages, .wipeOnFork, .omitFromCoreDump] { faults.refuse(advice) }
         let cache = PurgeableCache<Int>(system: faults.system)
         for key in 0..<5000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
@@ -152,7 +152,7 @@ import _CacheTestSupport
     }
 
     @Test func theGovernorGetsOrdinaryMemoryBack() {
-        let faults = RefusableSystem()
+        let faults = FaultySystem()
         faults.refuse(.free)
         let cache = PurgeableCache<Int>(system: faults.system)
         for key in 0..<20_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }

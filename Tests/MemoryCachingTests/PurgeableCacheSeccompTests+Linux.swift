@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #if os(Linux)
+import PurgeableMemory
 import Testing
 import _CacheTestSupport
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
 
 #if canImport(Glibc)
 import Glibc

@@ -10,35 +10,6 @@ import Synchronization
 import _CacheTestSupport
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
-
-/// System calls that can be refused, over the real ones.
-final class RefusableSystem: Sendable {
-    private struct State {
-        var refused: Set<PageAdvice> = []
-        var refusesMaps = false
-        var refusesCensus = false
-    }
-
-    private let state = Mutex(State())
-
-    func refuse(_ advice: PageAdvice) { state.withLock { _ = $0.refused.insert(advice) } }
-    func refuseMaps(_ refuses: Bool) { state.withLock { $0.refusesMaps = refuses } }
-    func refuseCensus() { state.withLock { $0.refusesCensus = true } }
-
-    var system: PageSystem {
-        PageSystem(
-            map: { [self] in state.withLock { $0.refusesMaps } ? (nil, 12) : PageSystem.live.map($0) },
-            unmap: { PageSystem.live.unmap($0, $1) },
-            advise: { [self] base, count, advice in
-                state.withLock { $0.refused.contains(advice) } ? 22 : PageSystem.live.advise(base, count, advice)
-            },
-            residency: { [self] base, count, answer in
-                state.withLock { $0.refusesCensus } ? 12 : PageSystem.live.residency(base, count, answer)
-            }
-        )
-    }
-}
 
 extension SegmentLog {
     /// Takes pages of sealed segments as the kernel would: each with a chance of `percent`. Returns how many.

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import PurgeableMemory
 import Testing
 
 @testable import MemoryCaching
-@testable import PurgeableMemory
 
 @Suite struct PurgeableCacheTests {
     /// Bytes that differ by length and key.

@@ -36,6 +36,12 @@ public func statusOfChild(_ body: () -> Void) -> Int32 {
     return status
 }
 
+/// Runs `body` in a child of this process and answers what it returns; nil where the child did not come so far.
+public func exitCodeOfChild(_ body: () -> Int32) -> Int32? {
+    let status = statusOfChild { _exit(body()) }
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
+}
+
 /// The status of a child that hung.
 public let statusOfHungChild: Int32 = 9
 #endif

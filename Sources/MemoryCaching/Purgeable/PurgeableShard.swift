@@ -13,7 +13,6 @@ struct PurgeableShard: ~Copyable {
     /// Guarded by the lock. Stands first, because ThreadSanitizer books a change of it under the shard's own address,
     /// where a lock word would seem to be changed by whoever holds it.
     var state = State()
-    let hint = TableHint()
     /// The lock's words, at the end. Touched by the lock alone.
     private let words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
@@ -45,7 +44,7 @@ struct PurgeableShard: ~Copyable {
         var operations = 0
 
         /// Keeps a large value for the entry in `slot` and answers its location.
-        mutating func keep(_ value: LargeValue, serial: UInt64, slot: Int) -> LogLocation {
+        mutating func keep(_ value: PurgeableBytes, serial: UInt64, slot: Int) -> LogLocation {
             let place = freeLarge.popLast() ?? large.count
             if place == large.count { large.append(nil) }
             let location = LogLocation(largeAt: place, serial: serial)
@@ -54,7 +53,7 @@ struct PurgeableShard: ~Copyable {
         }
 
         /// Lets a large value go: the caller destroys it after unlocking.
-        mutating func release(_ location: LogLocation) -> LargeValue? {
+        mutating func release(_ location: LogLocation) -> PurgeableBytes? {
             guard location.isLarge else { return nil }
             let value = large[location.largePlace]?.value
             large[location.largePlace] = nil
@@ -102,29 +101,6 @@ struct PurgeableShard: ~Copyable {
     }
 }
 
-/// Where a shard's table was lately: lets a lookup ask for the word's line before it takes the lock, so that the miss
-/// and the lock's atomic operations overlap. A hint that is out of date costs a wasted fetch and nothing else.
-struct TableHint: ~Copyable {
-    private let address = Atomic<UInt>(0)
-    private let capacity = Atomic<Int>(0)
-
-    /// Takes note of the table; the caller holds the shard's lock.
-    @inline(__always)
-    func update(_ index: borrowing PurgeableIndex) {
-        guard address.load(ordering: .relaxed) != index.tableAddress else { return }
-        address.store(index.tableAddress, ordering: .relaxed)
-        capacity.store(index.tableCapacity, ordering: .relaxed)
-    }
-
-    /// Asks for the line of the hash's word.
-    @inline(__always)
-    func prefetch(_ hash: IndexHash) {
-        let place =
-            address.load(ordering: .relaxed) &+ UInt(hash.place(capacity: capacity.load(ordering: .relaxed)) * 4)
-        cms_prefetch(UnsafeRawPointer(bitPattern: place))
-    }
-}
-
 extension LogLocation {
     /// The location of a value that is kept outside of the log: a place in its shard, and a number that tells it from
     /// earlier values in that place.
@@ -144,7 +120,7 @@ struct Departure: @unchecked Sendable {
     let key: Any?
     let bytes: [UInt8]?
     /// The value that has the bytes, where it is a large one.
-    let large: LargeValue?
+    let large: PurgeableBytes?
 }
 
 /// What has left the index under a lock and is to be let go of after unlocking.
@@ -152,7 +128,7 @@ struct Departures {
     /// Values that were still counted, and their bytes: those that were not went with their segment.
     var count = 0
     var bytes = 0
-    var large: [LargeValue] = []
+    var large: [PurgeableBytes] = []
     var keys: [Any] = []
     /// What the removal handler is to be told of, where there is one.
     var told: [Departure] = []

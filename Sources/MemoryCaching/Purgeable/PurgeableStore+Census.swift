@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 internal import MemoryPressure
-internal import PurgeableMemory
 internal import Synchronization
 
 extension PurgeableStore {

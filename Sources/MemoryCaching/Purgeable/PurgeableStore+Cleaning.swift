@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
 internal import Synchronization
 
 /// Cleaning: what is alive in a segment is moved to another, and the segment emptied.

@@ -19,9 +19,9 @@ extension PurgeableStore {
         guard largeBytes.load(ordering: .relaxed) > 0 else { return }
         var hasOrdinary = largeOrdinary.load(ordering: .relaxed) > 0
         for (shard, large) in nextLargeValues() {
-            if large.value.isDiscarded {
+            if large.value.isContentDiscarded {
                 drop(large, shard, .discarded)
-            } else if large.value.isOrdinary {
+            } else if large.value.countsAsOrdinaryMemory {
                 hasOrdinary = true
             }
         }
@@ -51,7 +51,7 @@ extension PurgeableStore {
         var ordinary: [(shard: Int, large: LargeSlot)] = []
         for shard in 0..<Self.shardCount {
             let values = locked(shard: shard) { $0.large }
-            for case let large? in values where large.value.isOrdinary { ordinary.append((shard, large)) }
+            for case let large? in values where large.value.countsAsOrdinaryMemory { ordinary.append((shard, large)) }
         }
         var bytes = ordinary.reduce(0) { $0 + $1.large.value.byteCount }
         if bytes > budget {

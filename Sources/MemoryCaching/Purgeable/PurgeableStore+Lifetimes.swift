@@ -178,7 +178,7 @@ extension PurgeableStore {
             let isSame = place == found.location
             place = found.location
             guard let location = place, !isSame else { break }
-            bytes = found.large.map { $0.copy() } ?? copy(location, hash)
+            bytes = found.large.map { $0.copyBytes() } ?? copy(location, hash)
             if bytes != nil { break }
         }
         log.gate.leave(pass)

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
 internal import Synchronization
 
 // Going over all entries: a few at a time, with the shard's lock released in between. When entries have been moved to

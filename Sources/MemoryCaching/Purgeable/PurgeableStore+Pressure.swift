@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
 internal import Synchronization
 
 /// The cache before the governor: what it holds in volatile pages the kernel takes by itself, and their entries go with

@@ -113,7 +113,7 @@ extension PurgeableStore {
 
     /// Whether the value that was at `location`, which has been taken out of the index, was still there.
     private func wasThere(_ location: LogLocation, _ departures: borrowing Departures) -> Bool {
-        if location.isLarge { return !departures.large.contains { $0.isDiscarded } }
+        if location.isLarge { return !departures.large.contains { $0.isContentDiscarded } }
         // Its segment was retired with it, and has its pages until that is settled.
         if departures.retired.contains(location.segment) { return !log.hasLostPage(location) }
         // One that another thread has retired since shows no pages, but had them when the item was taken.
@@ -137,7 +137,7 @@ extension PurgeableStore {
                 }
                 room.give(backCount: departures.count, bytes: departures.bytes)
                 keys?.shrink(shard: shard, toSlots: 0)
-                shards[shard].hint.update(state.index)
+                publishTable(of: state, shard)
             }
             settle(&departures, .removed)
         }

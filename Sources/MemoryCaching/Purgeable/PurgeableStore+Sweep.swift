@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import PurgeableMemory
 internal import Synchronization
 
 /// Sweeping: entries of items that are lost, or whose segment was emptied, leave the index.

@@ -60,7 +60,7 @@ extension PurgeableStore {
         }
         UserCode.run {
             for (departure, cause) in departures {
-                guard let bytes = departure.bytes ?? departure.large?.copy() else { continue }
+                guard let bytes = departure.bytes ?? departure.large?.copyBytes() else { continue }
                 observer(departure.word, departure.key, bytes, cause)
             }
         }

@@ -32,7 +32,7 @@ extension PurgeableStore {
             outcome = refuse(hash, word, &matching, terms)
         } else if bytes.count > LogLocation.maximumByteCount {
             isStep = true
-            if let value = LargeValue(bytes, pool: pool) {
+            if let value = PurgeableBytes(pagesFor: bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
                 largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
                 outcome = publish(nil, value, byteCount: bytes.count, hash, word, &matching, terms)
@@ -80,7 +80,7 @@ extension PurgeableStore {
     @inline(__always)
     private func publish<M: KeyMatching>(
         _ location: LogLocation?,
-        _ large: LargeValue?,
+        _ large: PurgeableBytes?,
         byteCount: Int,
         _ hash: IndexHash,
         _ word: UInt64,
@@ -125,7 +125,7 @@ extension PurgeableStore {
     private func exchange(
         _ slot: Int,
         _ location: LogLocation?,
-        _ large: LargeValue?,
+        _ large: PurgeableBytes?,
         _ serial: UInt64,
         _ byteCount: Int,
         _ hash: IndexHash,
@@ -154,7 +154,7 @@ extension PurgeableStore {
 
     private func insert<M: KeyMatching>(
         _ location: LogLocation?,
-        _ large: LargeValue?,
+        _ large: PurgeableBytes?,
         _ serial: UInt64,
         _ byteCount: Int,
         _ hash: IndexHash,
@@ -173,7 +173,7 @@ extension PurgeableStore {
         if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
         matching.store(shard: shard, slot: slot)
         state.schedule(slot, terms.deadline)
-        shards[shard].hint.update(state.index)
+        publishTable(of: state, shard)
         state.insertions &+= 1
         let isCrowded = shard == 0 && state.index.count > Self.splitCount
         // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.

@@ -61,6 +61,7 @@ final class PurgeableStore: @unchecked Sendable {
     let pool: PurgeablePool
     let keys: KeyStorage?
     let shards: UnsafeMutablePointer<PurgeableShard>
+    private let places: UnsafeMutablePointer<Atomic<UInt64>>
     let shardMask = Atomic<Int>(0)
     let seed = HashSeed.random()
 
@@ -110,7 +111,9 @@ final class PurgeableStore: @unchecked Sendable {
         self.pool = pool
         self.keys = keys
         shards = .allocate(capacity: Self.shardCount)
+        places = AlignedMemory.allocate(TablePlace.size(count: Self.shardCount)).assumingMemoryBound(to: Atomic.self)
         for i in 0..<Self.shardCount {
+            TablePlace(places + i).initialize()
             (shards + i).initialize(to: PurgeableShard())
             PurgeableShard.lock(shards + i).initialize()
         }
@@ -130,11 +133,19 @@ final class PurgeableStore: @unchecked Sendable {
         }
         shards.deinitialize(count: Self.shardCount)
         shards.deallocate()
+        AlignedMemory.deallocate(places, TablePlace.size(count: Self.shardCount))
     }
 
     // MARK: Finding
 
     func hash(_ word: UInt64) -> IndexHash { IndexHash(word, seed: seed) }
+
+    func tablePlace(_ shard: Int) -> TablePlace { TablePlace(places + shard) }
+
+    /// Tells those on their way to the shard's lock where its table lies. Under the lock.
+    func publishTable(of state: borrowing PurgeableShard.State, _ shard: Int) {
+        tablePlace(shard).publish(state.index.table, capacity: state.index.capacity)
+    }
 
     /// Runs `body` under the shard's lock.
     @inline(__always)
@@ -199,7 +210,7 @@ final class PurgeableStore: @unchecked Sendable {
     /// What an entry points to.
     struct Found: Sendable {
         var location: LogLocation?
-        var large: LargeValue?
+        var large: PurgeableBytes?
         /// Whether it is time to look at the clock.
         var isTick = false
         /// Whether there is an entry whose lifetime is over.
@@ -240,7 +251,8 @@ final class PurgeableStore: @unchecked Sendable {
     @inline(__always)
     func bytes<M: KeyMatching>(word: UInt64, matching: consuming M) -> [UInt8]? {
         let hash = hash(word)
-        shards[hash.shard(mask: shardMask.load(ordering: .relaxed))].hint.prefetch(hash)
+        let shard = hash.shard(mask: shardMask.load(ordering: .relaxed))
+        tablePlace(shard).prefetch { hash.place(capacity: $0) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = now
         var isTick = false
@@ -252,7 +264,7 @@ final class PurgeableStore: @unchecked Sendable {
                 if found.isExpired { dropExpired(hash, word, &matching, now: now) }
                 break
             }
-            bytes = found.large.map { $0.copy() } ?? copy(location, hash)
+            bytes = found.large.map { $0.copyBytes() } ?? copy(location, hash)
             if bytes != nil || !dropLost(hash, word, &matching, location) { break }
         }
         log.gate.leave(pass)
@@ -351,7 +363,7 @@ final class PurgeableStore: @unchecked Sendable {
             // Lost in one place, it may have been moved to another: then it is looked for again.
             guard let location = found.location, location != place else { break }
             place = location
-            isThere = if let large = found.large { !large.isDiscarded } else { !log.isLost(location) }
+            isThere = if let large = found.large { !large.isContentDiscarded } else { !log.isLost(location) }
             if isThere { break }
         }
         log.gate.leave(pass)

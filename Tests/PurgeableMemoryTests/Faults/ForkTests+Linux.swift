@@ -6,6 +6,7 @@
 
 #if os(Linux)
 import Testing
+import _CacheTestSupport
 
 @testable import PurgeableMemory
 
@@ -27,7 +28,7 @@ import Musl
             let zeros = PurgeableBytes(copying: [UInt8](repeating: 0, count: 50_000))
             #expect(pinned.beginContentAccess())
             #expect(warm.withBytes { _ in true } == true)
-            let child = forkedChildStatus {
+            let child = exitCodeOfChild {
                 guard volatile.copyBytes() == nil, pinned.copyBytes() == nil, warm.copyBytes() == nil else { return 1 }
                 guard !pinned.beginContentAccess(), pinned.isContentDiscarded else { return 2 }
                 pinned.endContentAccess()
@@ -39,7 +40,7 @@ import Musl
                 let own = PurgeableBytes(copying: content)
                 guard own.copyBytes() == content, own.withBytes({ $0.byteCount }) == 50_000 else { return 7 }
                 // And its own children do not have those.
-                return forkedChildStatus { own.withBytes { _ in true } == nil ? 0 : 1 } == 0 ? 0 : 8
+                return exitCodeOfChild { own.withBytes { _ in true } == nil ? 0 : 1 } == 0 ? 0 : 8
             }
             #expect(child == 0)
             for value in [volatile, pinned, warm] { #expect(value.copyBytes() == content) }
@@ -51,7 +52,7 @@ import Musl
         await #expect(processExitsWith: .success) {
             let buffer = PurgeableBuffer(byteCount: 50_000)
             buffer.unsafeMutableBytes.copyBytes(from: pattern(50_000))
-            let child = forkedChildStatus {
+            let child = exitCodeOfChild {
                 guard buffer.unsafeMutableBytes.elementsEqual(pattern(50_000)) else { return 1 }
                 buffer.unsafeMutableBytes[0] = 0
                 return 0
@@ -70,7 +71,7 @@ import Musl
             let volatile = PurgeableBytes(copying: content, pool: pool)
             let pinned = PurgeableBytes(copying: content, pool: pool)
             #expect(pinned.beginContentAccess())
-            let child = forkedChildStatus {
+            let child = exitCodeOfChild {
                 guard pinned.withBytes({ $0.withUnsafeBytes { $0.elementsEqual(content) } }) == true else { return 1 }
                 let copy = volatile.copyBytes()
                 return copy == nil || copy == content ? 0 : 2
@@ -78,20 +79,5 @@ import Musl
             #expect(child == 0)
         }
     }
-}
-
-/// Runs `body` in a forked child and answers its exit status, or nil if it did not exit.
-func forkedChildStatus(_ body: () -> CInt) -> CInt? {
-    // Swift hides fork(2), for good reasons that do not hold for a test of it.
-    typealias Fork = @convention(c) () -> pid_t
-    let child = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
-    if child == 0 {
-        alarm(20)
-        _exit(body())
-    }
-    guard child > 0 else { return nil }
-    var status: CInt = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
 }
 #endif

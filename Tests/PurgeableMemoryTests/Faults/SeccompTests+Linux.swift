@@ -42,7 +42,7 @@ import Musl
             checkOrdinaryValues()
             // Nothing can be wiped on fork, so a child shares the pages.
             let value = PurgeableBytes(copying: pattern(100_000))
-            let child = forkedChildStatus { value.copyBytes() == pattern(100_000) ? 0 : 1 }
+            let child = exitCodeOfChild { value.copyBytes() == pattern(100_000) ? 0 : 1 }
             #expect(child == 0)
         }
     }

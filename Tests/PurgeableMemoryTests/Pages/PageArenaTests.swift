@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Testing
+import _CacheTestSupport
 
 @testable import PurgeableMemory
 

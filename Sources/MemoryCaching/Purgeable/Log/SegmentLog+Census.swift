@@ -5,28 +5,29 @@
 //===----------------------------------------------------------------------===//
 
 internal import ForkSafety
+internal import PurgeableMemory
 internal import Synchronization
 
 extension SegmentLog {
     /// What a census found in one sealed segment.
-    package struct SegmentCensus: Sendable {
-        package let segment: Int
-        package let stream: Int
-        package let life: Life
-        package let pagesLost: Int
-        package let isVolatile: Bool
+    struct SegmentCensus: Sendable {
+        let segment: Int
+        let stream: Int
+        let life: Life
+        let pagesLost: Int
+        let isVolatile: Bool
         /// 256.
-        package static let pages = Segment.pageCount
+        static let pages = Segment.pageCount
     }
 
     /// What a census found.
-    package struct Census: Sendable {
-        package var segments: [SegmentCensus] = []
+    struct Census: Sendable {
+        var segments: [SegmentCensus] = []
         /// Pages that were found lost for the first time.
-        package var newlyLost = 0
+        var newlyLost = 0
         /// Bytes in volatile pages that are still there.
-        package var volatileBytes = 0
-        package init() {}
+        var volatileBytes = 0
+        init() {}
     }
 
     /// Asks the kernel which pages of the sealed segments are still there and marks the lost ones.
@@ -35,7 +36,7 @@ extension SegmentLog {
     /// so undo it. O(pages).
     ///
     /// - Parameter most: segments to ask about, by turns; of the others the census says what is known.
-    package func takeCensus(asking most: Int = .max) -> Census {
+    func takeCensus(asking most: Int = .max) -> Census {
         let streams = state.withLock { state in (0..<Self.streamCount).map { state.sealed[$0].all } }
         let total = streams.reduce(0) { $0 + $1.count }
         // Those from `first` on are asked about, round the end.
@@ -88,16 +89,16 @@ extension SegmentLog {
     }
 
     /// Pages found lost, by censuses and readers, since this was last asked.
-    package func takeLosses() -> Int { losses.exchange(0, ordering: .relaxed) }
+    func takeLosses() -> Int { losses.exchange(0, ordering: .relaxed) }
 
     /// All sealed segments, those of the first stream first, oldest first within a stream.
-    package func sealedSegmentNumbers() -> [(number: Int, generation: UInt16, isVolatile: Bool)] {
+    func sealedSegmentNumbers() -> [(number: Int, generation: UInt16, isVolatile: Bool)] {
         state.withLock { state in (0..<Self.streamCount).flatMap { state.sealed[$0].all } }
             .map { ($0, table[$0].pointee.generation, table[$0].pointee.isVolatile.load(ordering: .relaxed)) }
     }
 
     /// Takes note that a sweep of the whole index begins, for ``sweepFinished()``.
-    package func sweepStarts() {
+    func sweepStarts() {
         state.withLock { state in
             for number in state.histories.indices {
                 state.histories[number].refillsBeforeSweep = state.histories[number].refills
@@ -107,7 +108,7 @@ extension SegmentLog {
 
     /// Says that no entry older than the sweep's start is left in the index: segments that were refilled too often
     /// may be used again. Refills since the start go on counting, because a sweep takes its time.
-    package func sweepFinished() {
+    func sweepFinished() {
         state.withLock { state in
             for number in state.histories.indices {
                 state.histories[number].refills -= state.histories[number].refillsBeforeSweep
@@ -119,5 +120,5 @@ extension SegmentLog {
     }
 
     /// Whether segments wait for a sweep of the index.
-    package var needsSweep: Bool { state.withLock { !$0.worn.isEmpty } }
+    var needsSweep: Bool { state.withLock { !$0.worn.isEmpty } }
 }

@@ -16,7 +16,7 @@ extension SegmentLog {
     /// ``gate``.
     ///
     /// - Returns: Where to go on, ``segmentBytes`` at the end; nil if the segment is no longer what it was.
-    package func scan(
+    func scan(
         _ number: Int,
         generation: UInt16,
         from start: Int,

@@ -15,42 +15,42 @@
 /// segment's: an entry whose segment was emptied since is recognised without touching the segment. The log refuses to
 /// reuse a segment a thousand times between two sweeps of the index (``SegmentLog/sweepFinished(_:)``), so ten bits
 /// cannot come round. `large` and `referenced` belong to the owner of the index.
-package struct LogLocation: Equatable, Sendable {
-    package var word: UInt64
+struct LogLocation: Equatable, Sendable {
+    var word: UInt64
 
     @inline(__always)
-    package init(word: UInt64) { self.word = word }
+    init(word: UInt64) { self.word = word }
 
     @inline(__always)
-    package init(segment: Int, generation: UInt16, offset: Int, byteCount: Int) {
+    init(segment: Int, generation: UInt16, offset: Int, byteCount: Int) {
         word =
             1 << 63 | UInt64(generation & 0x3FF) << 51 | UInt64(segment) << 33 | UInt64(offset >> 3) << 16
             | UInt64(byteCount)
     }
 
     /// The longest item: 16 bits of length. Longer values get pages of their own.
-    package static let maximumByteCount = 0xFFFF
+    static let maximumByteCount = 0xFFFF
     /// 10 bits of generation.
-    package static let generationCount = 1 << 10
+    static let generationCount = 1 << 10
     /// 18 bits of segment number: 256 GiB of log.
-    package static let maximumSegments = 1 << 18
+    static let maximumSegments = 1 << 18
 
-    package static let referencedBit: UInt64 = 1 << 61
-    package static let largeBit: UInt64 = 1 << 62
+    static let referencedBit: UInt64 = 1 << 61
+    static let largeBit: UInt64 = 1 << 62
 
     @inline(__always)
-    package var byteCount: Int { Int(truncatingIfNeeded: word & 0xFFFF) }
+    var byteCount: Int { Int(truncatingIfNeeded: word & 0xFFFF) }
     @inline(__always)
-    package var offset: Int { Int(truncatingIfNeeded: word >> 16 & 0x1FFFF) << 3 }
+    var offset: Int { Int(truncatingIfNeeded: word >> 16 & 0x1FFFF) << 3 }
     @inline(__always)
-    package var segment: Int { Int(truncatingIfNeeded: word >> 33 & 0x3FFFF) }
+    var segment: Int { Int(truncatingIfNeeded: word >> 33 & 0x3FFFF) }
     @inline(__always)
-    package var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 51 & 0x3FF) }
+    var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 51 & 0x3FF) }
     @inline(__always)
-    package var isLarge: Bool { word & Self.largeBit != 0 }
+    var isLarge: Bool { word & Self.largeBit != 0 }
     @inline(__always)
-    package var isReferenced: Bool { word & Self.referencedBit != 0 }
+    var isReferenced: Bool { word & Self.referencedBit != 0 }
     /// The same place without the owner's mark.
     @inline(__always)
-    package var unreferenced: LogLocation { LogLocation(word: word & ~Self.referencedBit) }
+    var unreferenced: LogLocation { LogLocation(word: word & ~Self.referencedBit) }
 }

@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import PurgeableMemory
+package import PurgeableMemory
 import Synchronization
 
 /// System calls that fail on demand and are counted, over the real ones.
-final class FaultySystem: Sendable {
+package final class FaultySystem: Sendable {
     private struct State {
         var refusals: [PageAdvice: CInt] = [:]
         var mapError: CInt = 0
@@ -20,23 +20,25 @@ final class FaultySystem: Sendable {
 
     private let state = Mutex(State())
 
-    /// Every later call with `advice` answers `error`; nil lets it through again.
-    func refuse(_ advice: PageAdvice, with error: CInt?) { state.withLock { $0.refusals[advice] = error } }
+    package init() {}
+
+    /// Every later call with `advice` answers `error`, EINVAL unless it is given; nil lets it through again.
+    package func refuse(_ advice: PageAdvice, with error: CInt? = 22) { state.withLock { $0.refusals[advice] = error } }
 
     /// Mappings of more than `byteCount` bytes are refused, as RLIMIT_AS would.
-    func refuseMappings(above byteCount: Int) { state.withLock { $0.largestMapping = byteCount } }
+    package func refuseMappings(above byteCount: Int) { state.withLock { $0.largestMapping = byteCount } }
 
-    /// The census answers `error`.
-    func refuseResidency(with error: CInt) { state.withLock { $0.residencyError = error } }
+    /// The census answers `error`, ENOMEM unless it is given.
+    package func refuseResidency(with error: CInt = 12) { state.withLock { $0.residencyError = error } }
 
     /// How often `advice` was given, refused or not.
-    func calls(_ advice: PageAdvice) -> Int { state.withLock { $0.calls[advice, default: 0] } }
+    package func calls(_ advice: PageAdvice) -> Int { state.withLock { $0.calls[advice, default: 0] } }
 
     /// Bytes mapped and not yet unmapped.
-    var mappedByteCount: Int { state.withLock { $0.mapped } }
+    package var mappedByteCount: Int { state.withLock { $0.mapped } }
 
     /// The calls to hand to the page layer.
-    var system: PageSystem {
+    package var system: PageSystem {
         PageSystem(
             map: { [self] byteCount in
                 guard byteCount <= state.withLock({ $0.largestMapping }) else { return (nil, 12) }
@@ -64,6 +66,6 @@ final class FaultySystem: Sendable {
 }
 
 /// Makes the kernel take back what it may of `run`, as memory pressure would.
-func squeeze(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+package func squeeze(_ base: UnsafeMutableRawPointer, byteCount: Int) {
     _ = PageSystem.live.advise(base, byteCount, .pageOut)
 }

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import PurgeableMemory
 import Testing
+import _CacheTestSupport
 
-@testable import PurgeableMemory
+@testable import MemoryCaching
 
 @Suite struct LogSegmentTests {
     private func append(_ log: SegmentLog, _ value: [UInt8], hash48: UInt64, stream: Int = 0) -> LogLocation {
@@ -36,7 +38,7 @@ import Testing
 
     @Test func segmentsAreSealedWhenFullAndOnlyThen() {
         let log = SegmentLog()
-        for number in 0..<300 { _ = append(log, pattern(4000), hash48: UInt64(number)) }
+        for number in 0..<300 { _ = append(log, bytes(of: 1, count: 4000), hash48: UInt64(number)) }
         #expect(log.sealedSegments == 1)
         #expect(log.volatileBytes == 1 << 20)
         #expect(log.ordinaryBytes == 1 << 20)
@@ -51,16 +53,16 @@ import Testing
         log.sealActive()
         #expect(log.sealedSegments == 0)
         #expect(log.retire(open.location.segment) == nil)
-        pattern(100).withUnsafeBytes { log.write($0, hash48: 1, at: open) }
+        bytes(of: 1, count: 100).withUnsafeBytes { log.write($0, hash48: 1, at: open) }
         log.close(open)
         #expect(log.sealedSegments == 1)
-        #expect(read(log, open.location, hash48: 1) == (.copied, pattern(100)))
+        #expect(read(log, open.location, hash48: 1) == (.copied, bytes(of: 1, count: 100)))
     }
 
     @Test func aLostPageIsFoundByReadersAndCensusAlike() {
         let log = SegmentLog()
-        let first = append(log, pattern(20_000), hash48: 1)
-        let second = append(log, pattern(100), hash48: 2)
+        let first = append(log, bytes(of: 1, count: 20_000), hash48: 1)
+        let second = append(log, bytes(of: 1, count: 100), hash48: 2)
         log.sealActive()
         let base = log.table[0].pointee.base
         _ = PageSystem.live.advise(base + 8192, 4096, .discard)
@@ -70,14 +72,14 @@ import Testing
         #expect(log.takeCensus().newlyLost == 1)
         #expect(log.isKnownLost(first))
         #expect(read(log, first, hash48: 1).0 == .purged)
-        #expect(read(log, second, hash48: 2) == (.copied, pattern(100)))
+        #expect(read(log, second, hash48: 2) == (.copied, bytes(of: 1, count: 100)))
         #expect(log.takeCensus().newlyLost == 0, "reading mapped the zero page; the mark stays")
         #expect(log.takeLosses() == 1)
     }
 
     @Test func retiringMakesLocationsStaleAndAccountsOnce() {
         let log = SegmentLog()
-        let locations = (0..<10).map { append(log, pattern(50), hash48: UInt64($0)) }
+        let locations = (0..<10).map { append(log, bytes(of: 1, count: 50), hash48: UInt64($0)) }
         log.sealActive()
         #expect(log.forget(locations[0]))
         let life = log.retire(locations[0].segment)
@@ -91,7 +93,7 @@ import Testing
 
     @Test func theLastItemTakesItsSegmentAlong() {
         let log = SegmentLog()
-        let locations = (0..<10).map { append(log, pattern(50), hash48: UInt64($0)) }
+        let locations = (0..<10).map { append(log, bytes(of: 1, count: 50), hash48: UInt64($0)) }
         log.sealActive()
         for location in locations { #expect(log.forget(location)) }
         #expect(log.volatileBytes == 0)
@@ -100,17 +102,18 @@ import Testing
 
     @Test func pagesAreNotRefilledUnderAReader() {
         let log = SegmentLog()
-        let location = append(log, pattern(50), hash48: 1)
+        let location = append(log, bytes(of: 1, count: 50), hash48: 1)
         log.sealActive()
         let reader = log.gate.enter(3)
         _ = log.retire(location.segment)
         for number in 0..<600 {
-            #expect(append(log, pattern(4000), hash48: UInt64(number)).segment != location.segment)
+            #expect(append(log, bytes(of: 1, count: 4000), hash48: UInt64(number)).segment != location.segment)
         }
         log.gate.leave(reader)
         var refilled = false
         for number in 0..<1200 {
-            refilled = refilled || append(log, pattern(4000), hash48: UInt64(number)).segment == location.segment
+            let appended = append(log, bytes(of: 1, count: 4000), hash48: UInt64(number))
+            refilled = refilled || appended.segment == location.segment
         }
         #expect(refilled, "the address space is used again once the reader has left")
         #expect(read(log, location, hash48: 1).0 == .stale)
@@ -136,7 +139,7 @@ import Testing
         let faults = FaultySystem()
         do {
             let log = SegmentLog(arena: PageArena(pages: .base, system: faults.system))
-            for number in 0..<600 { _ = append(log, pattern(4000), hash48: UInt64(number)) }
+            for number in 0..<600 { _ = append(log, bytes(of: 1, count: 4000), hash48: UInt64(number)) }
             #expect(faults.mappedByteCount > 0)
         }
         #expect(faults.mappedByteCount == 0)
@@ -163,7 +166,7 @@ import Testing
             let sealed = append(1)
             log.sealActive()
             let active = append(2)
-            let child = forkedChildStatus {
+            let child = exitCodeOfChild {
                 guard first(sealed, 1) == nil, first(active, 2) == nil else { return 1 }
                 return first(append(3), 3) == 3 ? 0 : 2
             }

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import PurgeableMemory
 import Testing
+import _CacheTestSupport
 
-@testable import PurgeableMemory
+@testable import MemoryCaching
 
 @Suite struct LogLayoutTests {
     /// Walks an item part by part and says what it found, as the copying does.

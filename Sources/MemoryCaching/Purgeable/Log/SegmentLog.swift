@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 internal import ForkSafety
+internal import PurgeableMemory
 internal import Synchronization
 
 /// Values one behind the other in 1 MiB segments of pages that the kernel may take back: the heart of the log.
@@ -32,16 +33,16 @@ internal import Synchronization
 ///
 /// - SeeAlso: madvise(2), mincore(2); Rosenblum, Ousterhout, "The Design and Implementation of a Log-Structured File
 ///   System" (SOSP 1991), for segments and their cleaning.
-package final class SegmentLog: @unchecked Sendable {
+final class SegmentLog: @unchecked Sendable {
     // Sendable: `state` is a mutex; `active` and records are atomics; `table` is appended to under the mutex and
     // published by an atomic.
 
     /// Active segments that fill beside each other, so that what is expected to stay does not share pages with what
     /// is not.
-    package static let streamCount = 2
-    package static let segmentBytes = Segment.byteCount
+    static let streamCount = 2
+    static let segmentBytes = Segment.byteCount
     /// What is done bit by bit beside the writing is done once for so many bytes: 16 times a segment.
-    package static let stepBytes = Segment.byteCount / 16
+    static let stepBytes = Segment.byteCount / 16
     /// Refills of one segment between two sweeps of the index; below the 1,024 that a location can tell apart.
     static let refillsBetweenSweeps = 1000
 
@@ -65,7 +66,7 @@ package final class SegmentLog: @unchecked Sendable {
     let state = ForkSafeMutex(State())
     /// The segment that each stream fills, or -1; stored under the lock.
     private let active = TwoAtomics()
-    package let gate = ReaderGate()
+    let gate = ReaderGate()
 
     private let volatile = Atomic<Int>(0)
     private let ordinary = Atomic<Int>(0)
@@ -75,7 +76,7 @@ package final class SegmentLog: @unchecked Sendable {
     let censusTurn = Atomic<Int>(0)
 
     /// A log over pages of `arena`, booked with `usage`.
-    package init(arena: PageArena = PageArena(pages: .base), usage: UsageCounters? = nil) {
+    init(arena: PageArena = PageArena(pages: .base), usage: UsageCounters? = nil) {
         self.arena = arena
         self.usage = usage
     }
@@ -92,11 +93,11 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     /// Bytes of sealed segments that the kernel may take, lost pages not subtracted.
-    package var volatileBytes: Int { volatile.load(ordering: .relaxed) }
+    var volatileBytes: Int { volatile.load(ordering: .relaxed) }
     /// Bytes of segments that are ordinary memory: the active ones and those that could not be sealed.
-    package var ordinaryBytes: Int { ordinary.load(ordering: .relaxed) }
+    var ordinaryBytes: Int { ordinary.load(ordering: .relaxed) }
     /// Segments sealed so far: grows by one a MiB written.
-    package var sealedSegments: Int { sealCount.load(ordering: .relaxed) }
+    var sealedSegments: Int { sealCount.load(ordering: .relaxed) }
 
     private func book(volatile volatileBytes: Int = 0, ordinary ordinaryBytes: Int = 0) {
         volatile.wrappingAdd(volatileBytes, ordering: .relaxed)
@@ -108,17 +109,17 @@ package final class SegmentLog: @unchecked Sendable {
     // MARK: Writing
 
     /// Room for one item, held open until ``close(_:)``.
-    package struct Reservation: Sendable {
-        package let location: LogLocation
+    struct Reservation: Sendable {
+        let location: LogLocation
         let segment: Int
         /// Whether another ``stepBytes`` of the segment are full: a sign to do some of what is done bit by bit.
-        package let isStep: Bool
+        let isStep: Bool
     }
 
     /// Reserves room for `byteCount` bytes (at most ``LogLocation/maximumByteCount``); nil where the system has no
     /// memory. The item counts as alive from here on. The caller is inside ``gate``. O(1), without a lock; a lock and
     /// a segment's worth of system calls once a MiB.
-    package func reserve(byteCount: Int, stream: Int) -> Reservation? {
+    func reserve(byteCount: Int, stream: Int) -> Reservation? {
         while true {
             let number = active[stream].load(ordering: .acquiring)
             if number >= 0, let reservation = enter(number, byteCount: byteCount) { return reservation }
@@ -183,14 +184,14 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     /// Writes the item's bytes. No lock is held; nobody else knows the place yet.
-    package func write(_ bytes: UnsafeRawBufferPointer, hash48: UInt64, at reservation: Reservation) {
+    func write(_ bytes: UnsafeRawBufferPointer, hash48: UInt64, at reservation: Reservation) {
         let segment = table[reservation.segment]
         let tag = ItemLayout.tag(generation: segment.pointee.generation, hash48: hash48)
         ItemCopy.write(bytes, tag: tag, to: segment.pointee.base, offset: reservation.location.offset)
     }
 
     /// Ends a reservation, after the location has been published or given up by ``forget(_:)``.
-    package func close(_ reservation: Reservation) {
+    func close(_ reservation: Reservation) {
         let fill = table[reservation.segment].pointee.fill
             .wrappingSubtract(Fill.writer, ordering: .acquiringAndReleasing).newValue
         if Fill(word: fill).isDone { seal(reservation.segment) }
@@ -199,7 +200,7 @@ package final class SegmentLog: @unchecked Sendable {
     /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
     /// Returns how many bytes of ordinary memory that was.
     @discardableResult
-    package func sealActive() -> Int {
+    func sealActive() -> Int {
         let before = ordinaryBytes
         var filled: [Int] = []
         state.withLock { _ in
@@ -286,7 +287,7 @@ package final class SegmentLog: @unchecked Sendable {
     // MARK: Letting go
 
     /// What ``release(_:)`` did.
-    package enum Release: Sendable {
+    enum Release: Sendable {
         /// The item is no longer counted.
         case counted
         /// The same, and it was the last of a sealed segment, which is retired: ``discardRetired(_:)`` is to be called.
@@ -297,7 +298,7 @@ package final class SegmentLog: @unchecked Sendable {
 
     /// Says that nobody wants the item at `location` any more. The caller is inside ``gate`` since before it took the
     /// location out of its index. No system call and no lock: callers may hold theirs.
-    package func release(_ location: LogLocation) -> Release {
+    func release(_ location: LogLocation) -> Release {
         let segment = table[location.segment]
         var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
         while true {
@@ -317,7 +318,7 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     /// ``release(_:)``, and whatever follows from it. False if the segment has been retired meanwhile.
-    package func forget(_ location: LogLocation) -> Bool {
+    func forget(_ location: LogLocation) -> Bool {
         let release = release(location)
         if release == .last { discardRetired(location.segment) }
         return release != .stale
@@ -325,7 +326,7 @@ package final class SegmentLog: @unchecked Sendable {
 
     /// Empties a sealed segment and answers what was alive in it; nil if it is not sealed. Every location in it is
     /// stale from here on, and its memory is free.
-    package func retire(_ number: Int) -> Life? {
+    func retire(_ number: Int) -> Life? {
         let segment = table[number]
         var word = segment.pointee.life.load(ordering: .sequentiallyConsistent)
         while Life(word: word).isSealed {
@@ -344,7 +345,7 @@ package final class SegmentLog: @unchecked Sendable {
     }
 
     /// Gives the pages of a retired segment back. Called once, by the thread whose exchange retired it.
-    package func discardRetired(_ number: Int) {
+    func discardRetired(_ number: Int) {
         let segment = table[number]
         let wasVolatile = segment.pointee.isVolatile.exchange(false, ordering: .relaxed)
         if wasVolatile { book(volatile: -Segment.byteCount) } else { book(ordinary: -Segment.byteCount) }

@@ -5,11 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 internal import CMemoryShims
+internal import PurgeableMemory
 internal import Synchronization
 
 extension SegmentLog {
     /// What a read found.
-    package enum ReadResult: Sendable {
+    enum ReadResult: Sendable {
         case copied
         /// The kernel took a page of it.
         case purged
@@ -20,7 +21,7 @@ extension SegmentLog {
     /// Copies the item at `location`, whose key has the hash `hash48`, to `destination`. The caller is inside
     /// ``gate`` since before it found the location. No system call, no lock, the pages stay volatile.
     @inline(__always)
-    package func read(
+    func read(
         _ location: LogLocation,
         hash48: UInt64,
         into destination: UnsafeMutableRawPointer
@@ -43,7 +44,7 @@ extension SegmentLog {
     /// Fetches the item's first line, the next one and its last into the cache, ahead of ``read(_:hash48:into:)``: all
     /// of an item of 100 bytes, five in eight of which lie in three lines.
     @inline(__always)
-    package func prefetch(_ location: LogLocation) {
+    func prefetch(_ location: LogLocation) {
         let place = table[location.segment].pointee.base + location.offset
         cms_prefetch(place)
         cms_prefetch(place + 64)
@@ -72,13 +73,13 @@ extension SegmentLog {
 
     /// Whether the item's segment has been emptied since. No page is touched.
     @inline(__always)
-    package func isStale(_ location: LogLocation) -> Bool {
+    func isStale(_ location: LogLocation) -> Bool {
         table[location.segment].pointee.generation & 0x3FF != location.generation
     }
 
     /// Whether one of the item's pages is known to be lost. No page is touched.
     @inline(__always)
-    package func isKnownLost(_ location: LogLocation) -> Bool {
+    func isKnownLost(_ location: LogLocation) -> Bool {
         let segment = table[location.segment]
         for page in ItemLayout.pages(start: location.offset, byteCount: location.byteCount)
         where segment.pointee.isLost(page) {
@@ -88,10 +89,10 @@ extension SegmentLog {
     }
 
     /// Whether the item is gone, as mincore(2) and earlier reads know: no page is touched.
-    package func isLost(_ location: LogLocation) -> Bool { isStale(location) || hasLostPage(location) }
+    func isLost(_ location: LogLocation) -> Bool { isStale(location) || hasLostPage(location) }
 
     /// Whether the kernel has taken one of the pages at `location`, whatever lies there by now.
-    package func hasLostPage(_ location: LogLocation) -> Bool {
+    func hasLostPage(_ location: LogLocation) -> Bool {
         if isKnownLost(location) { return true }
         let segment = table[location.segment]
         guard segment.pointee.isVolatile.load(ordering: .relaxed) else { return false }

@@ -17,7 +17,7 @@ internal import Synchronization
 /// Readers never wait. The counts are striped, so that readers on different shards do not share a line.
 ///
 /// - SeeAlso: McKenney, "Sleepable Read-Copy Update" (2006), for the pair of counts.
-package final class ReaderGate: Sendable {
+final class ReaderGate: Sendable {
     /// One line of counts: padded to 128 bytes, the pair of lines that an x86 core prefetches together.
     struct Stripe: ~Copyable {
         let even = Atomic<Int>(0)
@@ -26,13 +26,13 @@ package final class ReaderGate: Sendable {
         let more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
     }
 
-    package static let stripeCount = 16
+    static let stripeCount = 16
     private let phase = Atomic<Int>(0)
     private let generation = ForkGeneration.current
     // Never reassigned, freed in deinit; the counts inside are atomics.
     nonisolated(unsafe) private let stripes: UnsafeMutablePointer<Stripe>
 
-    package init() {
+    init() {
         stripes = .allocate(capacity: Self.stripeCount)
         for i in 0..<Self.stripeCount { (stripes + i).initialize(to: Stripe()) }
     }
@@ -43,17 +43,17 @@ package final class ReaderGate: Sendable {
     }
 
     /// Whether this process is a child that was forked after the gate was made.
-    package var isInherited: Bool { generation != ForkGeneration.current }
+    var isInherited: Bool { generation != ForkGeneration.current }
 
     /// A reader's pass: hand it back with ``leave(_:)``.
-    package struct Pass: ~Copyable, Sendable {
+    struct Pass: ~Copyable, Sendable {
         let stripe: Int
         let parity: Int
     }
 
     /// Enters; locations looked up from now on stay readable until ``leave(_:)``.
     @inline(__always)
-    package func enter(_ stripe: Int) -> Pass {
+    func enter(_ stripe: Int) -> Pass {
         // Readers of the parent would stay inside for ever, and what they read is wiped.
         if isInherited { ForkGeneration.stopForInheritance(of: "a PurgeableCache") }
         let stripe = stripe & (Self.stripeCount - 1)
@@ -68,7 +68,7 @@ package final class ReaderGate: Sendable {
     }
 
     @inline(__always)
-    package func leave(_ pass: consuming Pass) {
+    func leave(_ pass: consuming Pass) {
         if pass.parity == 0 {
             stripes[pass.stripe].even.wrappingSubtract(1, ordering: .acquiringAndReleasing)
         } else {
@@ -78,7 +78,7 @@ package final class ReaderGate: Sendable {
 
     /// Turns newcomers to the other count if that one is empty. After two successful turns everybody who had entered
     /// before the first has left. Callers hold one lock among themselves.
-    package func turn() -> Bool {
+    func turn() -> Bool {
         let current = phase.load(ordering: .relaxed) & 1
         for i in 0..<Self.stripeCount {
             let others =

@@ -92,33 +92,33 @@ struct Fill {
 /// bytes28`.
 ///
 /// A segment of 1 MiB has room for 65,536 items of no bytes.
-package struct Life: Equatable, Sendable {
-    package var word: UInt64
+struct Life: Equatable, Sendable {
+    var word: UInt64
 
     static let sealedBit: UInt64 = 1 << 47
 
     @inline(__always)
-    package init(word: UInt64) { self.word = word }
+    init(word: UInt64) { self.word = word }
 
     @inline(__always)
-    package init(generation: UInt16, items: Int, bytes: Int) {
+    init(generation: UInt16, items: Int, bytes: Int) {
         word = UInt64(generation) << 48 | Self.amount(items: items, bytes: bytes)
     }
 
     @inline(__always)
-    package var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 48) }
+    var generation: UInt16 { UInt16(truncatingIfNeeded: word >> 48) }
     /// Set by the seal, and cleared when the segment is retired.
     @inline(__always)
-    package var isSealed: Bool { word & Self.sealedBit != 0 }
+    var isSealed: Bool { word & Self.sealedBit != 0 }
     @inline(__always)
-    package var items: Int { Int(truncatingIfNeeded: word >> 28 & 0x7_FFFF) }
+    var items: Int { Int(truncatingIfNeeded: word >> 28 & 0x7_FFFF) }
     @inline(__always)
-    package var bytes: Int { Int(truncatingIfNeeded: word & 0xFFF_FFFF) }
+    var bytes: Int { Int(truncatingIfNeeded: word & 0xFFF_FFFF) }
 
     /// The word of `items` items with `bytes` bytes, to add to or take from a life.
     @inline(__always)
-    package static func amount(items: Int, bytes: Int) -> UInt64 { UInt64(items) << 28 | UInt64(bytes) }
+    static func amount(items: Int, bytes: Int) -> UInt64 { UInt64(items) << 28 | UInt64(bytes) }
 
     /// An empty life of the next generation, which is never 0 and is not sealed.
-    package var next: Life { Life(generation: generation == .max ? 1 : generation + 1, items: 0, bytes: 0) }
+    var next: Life { Life(generation: generation == .max ? 1 : generation + 1, items: 0, bytes: 0) }
 }

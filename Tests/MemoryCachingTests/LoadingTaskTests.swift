@@ -71,7 +71,8 @@ struct LoadingTaskTests {
             return Task.currentPriority
         }
         for key in 1...2 { Task.detached(priority: .background) { await cache.value(forKey: key, load: load) } }
-        await yieldUntil { (1...2).allSatisfy { cache.loading.waiterCount(forKey: $0) == 1 } }
+        // Who has suspended has started its load: one that starts later is raised later, too.
+        await yieldUntil { (1...2).allSatisfy { cache.loading.flights.flight(of: $0)?.suspendedCount == 1 } }
         let bulk = Task.detached(priority: .background) {
             await cache.values(forKeys: [1, 2, 3]) { _ in [3: await load()] }
         }

@@ -79,7 +79,7 @@ import _CacheTestSupport
     }
 
     @Test func ghostsRememberTheLastKeysOfTheirSet() {
-        var ghosts = RecentDepartures(count: 1000)
+        var ghosts = KeyGhosts(count: 1000)
         let seed = HashSeed(word: 42)
         for key in 0..<1000 { ghosts.insert(IndexHash(UInt64(key), seed: seed)) }
         let found = (900..<1000).count { ghosts.take(IndexHash(UInt64($0), seed: seed)) }

@@ -15,3 +15,13 @@ struct LargeSlot {
     let serial: UInt64
     let slot: Int
 }
+
+extension LogLocation {
+    /// The location of a value that is kept outside of the log: a place in its shard, and a number that tells it from
+    /// earlier values in that place.
+    init(largeAt place: Int, serial: UInt64) {
+        self.init(word: 1 << 63 | LogLocation.largeBit | (serial & 0xFFF_FFFF) << 32 | UInt64(place))
+    }
+
+    var largePlace: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
+}

@@ -31,7 +31,7 @@ struct PurgeableShard: ~Copyable {
         var large: [LargeSlot?] = []
         var freeLarge: [Int] = []
         /// Keys that left lately; nil as long as the kernel has taken nothing.
-        var ghosts: RecentDepartures?
+        var ghosts: KeyGhosts?
         /// Where the next search for something to evict begins.
         var hand = 0
         /// Bytes of index that may be added before the governor is asked again.
@@ -99,39 +99,4 @@ struct PurgeableShard: ~Copyable {
             self.insertions = insertions
         }
     }
-}
-
-extension LogLocation {
-    /// The location of a value that is kept outside of the log: a place in its shard, and a number that tells it from
-    /// earlier values in that place.
-    init(largeAt place: Int, serial: UInt64) {
-        self.init(word: 1 << 63 | LogLocation.largeBit | (serial & 0xFFF_FFFF) << 32 | UInt64(place))
-    }
-
-    var largePlace: Int { Int(truncatingIfNeeded: word & 0xFFFF_FFFF) }
-}
-
-/// An entry that has left with its bytes.
-struct Departure: @unchecked Sendable {
-    // Sendable: keys are `Sendable` by the constraint of the cache, which the store does not know.
-
-    let word: UInt64
-    /// The key, where it is no integer.
-    let key: Any?
-    let bytes: [UInt8]?
-    /// The value that has the bytes, where it is a large one.
-    let large: PurgeableBytes?
-}
-
-/// What has left the index under a lock and is to be let go of after unlocking.
-struct Departures {
-    /// Values that were still counted, and their bytes: those that were not went with their segment.
-    var count = 0
-    var bytes = 0
-    var large: [PurgeableBytes] = []
-    var keys: [Any] = []
-    /// What the removal handler is to be told of, where there is one.
-    var told: [Departure] = []
-    /// Segments that have been retired because the last of their items went.
-    var retired: [Int] = []
 }

@@ -23,7 +23,7 @@ extension PurgeableStore {
     func cleanSome() {
         guard let cleaning = chores.cleanings.last else { return }
         let pass = log.gate.enter(0)
-        var unread = Departures()
+        var unread = PurgeableDepartures()
         var hasRoom = true
         let end = withUnsafeTemporaryAllocation(byteCount: LogLocation.maximumByteCount, alignment: 16) { buffer in
             log.scan(

@@ -65,7 +65,7 @@ extension PurgeableStore {
     /// Removes a large value's entry unless it holds another value by now; returns the bytes that this freed.
     @discardableResult
     func drop(_ large: LargeSlot, _ shard: Int, _ cause: RemovalCause) -> Int {
-        var departures = Departures()
+        var departures = PurgeableDepartures()
         locked(shard: shard) { state in
             guard state.holds(large.location, in: large.slot) else { return }
             take(large.slot, hash(state.index[large.slot].pointee.word), &state, shard, &departures)

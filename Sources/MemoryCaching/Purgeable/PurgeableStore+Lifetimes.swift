@@ -80,7 +80,7 @@ extension PurgeableStore {
 
     /// Takes out an entry whose deadline is not after `end`.
     private func drop<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, dueBy end: Int64) {
-        var departures = Departures()
+        var departures = PurgeableDepartures()
         withEntry(hash, word, &matching) { state, shard, slot, _ in
             guard let slot, state.deadline(of: slot).next <= end else { return }
             take(slot, hash, &state, shard, &departures)
@@ -116,7 +116,7 @@ extension PurgeableStore {
     /// Takes up to ``mostSwept`` expired entries out of a shard.
     private func removeSomeExpired(_ shard: Int, now: Int64) -> SweptPiece {
         let pass = log.gate.enter(shard)
-        var departures = Departures()
+        var departures = PurgeableDepartures()
         let piece = locked(shard: shard) { state in
             var piece = SweptPiece(held: state.index.count, removed: 0, isDone: state.wheel == nil)
             var steps = Self.mostSwept

@@ -44,7 +44,7 @@ extension PurgeableStore {
         // A round to find every shard empty, or everything referenced; a second that finds the marks cleared.
         for _ in 0..<2 * (mask + 1) {
             let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
-            var departures = Departures()
+            var departures = PurgeableDepartures()
             let isSparse = locked(shard: shard) { state in
                 if state.index.count > 0 { advanceHand(&state, shard, sparing: hash, &departures) }
                 return state.isSparse
@@ -65,7 +65,7 @@ extension PurgeableStore {
         _ state: inout PurgeableShard.State,
         _ shard: Int,
         sparing spared: IndexHash?,
-        _ departures: inout Departures
+        _ departures: inout PurgeableDepartures
     ) {
         for _ in 0..<2 * state.index.slotCount {
             if state.hand >= state.index.slotCount { state.hand = 0 }

@@ -94,7 +94,7 @@ extension PurgeableStore {
     private func remove(_ listed: Listed) {
         let pass = log.gate.enter(listed.shard)
         let now = now
-        var removal = Removal()
+        var removal = PurgeableRemoval()
         locked(shard: listed.shard) { state in
             guard listed.slot < state.index.slotCount else { return }
             let entry = state.index[listed.slot].pointee

@@ -16,7 +16,7 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        _ departures: inout Departures
+        _ departures: inout PurgeableDepartures
     ) {
         let location = LogLocation(word: state.index[slot].pointee.location)
         note(slot, location, hash, state, shard, &departures)
@@ -30,7 +30,7 @@ extension PurgeableStore {
     func release(
         _ location: LogLocation,
         _ state: inout PurgeableShard.State,
-        _ departures: inout Departures
+        _ departures: inout PurgeableDepartures
     ) -> Int? {
         let bytes = state.byteCount(location)
         if let large = state.release(location) {
@@ -50,12 +50,12 @@ extension PurgeableStore {
     }
 
     /// Lets go of what has left the index; no lock held.
-    func settle(_ departures: inout Departures, _ cause: RemovalCause) {
+    func settle(_ departures: inout PurgeableDepartures, _ cause: RemovalCause) {
         for segment in departures.retired { log.discardRetired(segment) }
         for value in departures.large { largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed) }
         counters.removed(departures.count, cause)
         if cause != .discarded, !departures.told.isEmpty { queue(departures.told, cause) }
-        departures = Departures()
+        departures = PurgeableDepartures()
     }
 
     @inline(__always)
@@ -67,7 +67,7 @@ extension PurgeableStore {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = now
-        var removal = Removal()
+        var removal = PurgeableRemoval()
         var sparse: Int?
         withEntry(hash, word, &matching) { state, shard, slot, _ in
             guard let slot else { return }
@@ -81,13 +81,6 @@ extension PurgeableStore {
         return wasThere
     }
 
-    /// One entry that the owner removes.
-    struct Removal {
-        var departures = Departures()
-        var location: LogLocation?
-        var isExpired = false
-    }
-
     /// Takes an entry out of the index that the owner removes. The caller is inside the gate.
     func take(
         _ slot: Int,
@@ -95,7 +88,7 @@ extension PurgeableStore {
         _ state: inout PurgeableShard.State,
         _ shard: Int,
         now: Int64,
-        _ removal: inout Removal
+        _ removal: inout PurgeableRemoval
     ) {
         removal.location = LogLocation(word: state.index[slot].pointee.location)
         removal.isExpired = now != .min && state.deadline(of: slot).next <= now
@@ -103,7 +96,7 @@ extension PurgeableStore {
     }
 
     /// Lets go of what the owner has removed, and says whether it was there, as lookups see it; no lock held.
-    func settle(_ removal: inout Removal) -> Bool {
+    func settle(_ removal: inout PurgeableRemoval) -> Bool {
         let departures = removal.departures
         let wasThere =
             if let location = removal.location, departures.count > 0 { wasThere(location, departures) } else { false }
@@ -112,7 +105,7 @@ extension PurgeableStore {
     }
 
     /// Whether the value that was at `location`, which has been taken out of the index, was still there.
-    private func wasThere(_ location: LogLocation, _ departures: borrowing Departures) -> Bool {
+    private func wasThere(_ location: LogLocation, _ departures: borrowing PurgeableDepartures) -> Bool {
         if location.isLarge { return !departures.large.contains { $0.isContentDiscarded } }
         // Its segment was retired with it, and has its pages until that is settled.
         if departures.retired.contains(location.segment) { return !log.hasLostPage(location) }
@@ -123,7 +116,7 @@ extension PurgeableStore {
     func removeAll() {
         let pass = log.gate.enter(0)
         for shard in 0..<Self.shardCount {
-            var departures = Departures()
+            var departures = PurgeableDepartures()
             // The old index is freed after unlocking.
             var old = PurgeableShard.State()
             locked(shard: shard) { state in

@@ -54,7 +54,7 @@ extension PurgeableStore {
 
     /// Sweeps slots of a shard; answers where to go on, or nil at its end.
     private func sweep(_ shard: Int, from: Int, upTo limit: Int) -> Int? {
-        var lost = Departures()
+        var lost = PurgeableDepartures()
         let next: Int? = locked(shard: shard) { state in
             let end = min(limit, state.index.slotCount)
             for slot in from..<max(from, end) {
@@ -78,7 +78,7 @@ extension PurgeableStore {
             locked(shard: shard) { state in
                 let count = state.index.count
                 guard (state.ghosts?.capacity ?? 0) < count * 7 / 10 else { return }
-                state.ghosts = RecentDepartures(count: count)
+                state.ghosts = KeyGhosts(count: count)
             }
         }
         remembersGhosts.store(true, ordering: .relaxed)

@@ -22,7 +22,7 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ state: borrowing PurgeableShard.State,
         _ shard: Int,
-        _ departures: inout Departures
+        _ departures: inout PurgeableDepartures
     ) {
         if observer != nil { noteDeparture(slot, location, hash, state, shard, &departures) }
     }
@@ -33,18 +33,18 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ state: borrowing PurgeableShard.State,
         _ shard: Int,
-        _ departures: inout Departures
+        _ departures: inout PurgeableDepartures
     ) {
         let large = location.isLarge ? state.large[location.largePlace]?.value : nil
         let bytes = location.isLarge ? nil : copy(location, hash)
         guard large != nil || bytes != nil else { return }
         let word = state.index[slot].pointee.word
         let key = keys?.anyKey(shard: shard, slot: slot)
-        departures.told.append(Departure(word: word, key: key, bytes: bytes, large: large))
+        departures.told.append(PurgeableDeparture(word: word, key: key, bytes: bytes, large: large))
     }
 
     /// Keeps departures until ``tellRemovals()``.
-    func queue(_ departures: [Departure], _ cause: RemovalCause) {
+    func queue(_ departures: [PurgeableDeparture], _ cause: RemovalCause) {
         untold.withLock { $0 += departures.map { ($0, cause) } }
         hasUntold.store(true, ordering: .releasing)
     }

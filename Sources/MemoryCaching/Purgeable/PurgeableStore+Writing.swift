@@ -90,8 +90,8 @@ extension PurgeableStore {
         let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
         var backoff = Backoff()
         while true {
-            var replaced = Departures()
-            var expired = Departures()
+            var replaced = PurgeableDepartures()
+            var expired = PurgeableDepartures()
             let attempt = withEntry(hash, word, &matching) { state, shard, slot, matching -> Attempt in
                 if let slot, terms.now != .min, state.deadline(of: slot).next <= terms.now {
                     take(slot, hash, &state, shard, &expired)
@@ -131,7 +131,7 @@ extension PurgeableStore {
         _ hash: IndexHash,
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        _ replaced: inout Departures,
+        _ replaced: inout PurgeableDepartures,
         _ terms: Terms
     ) -> Attempt {
         let old = LogLocation(word: state.index[slot].pointee.location)
@@ -199,7 +199,7 @@ extension PurgeableStore {
         _ matching: inout M,
         _ terms: Terms
     ) -> InsertionOutcome {
-        var departures = Departures()
+        var departures = PurgeableDepartures()
         let isWanted = withEntry(hash, word, &matching) { state, shard, slot, _ in
             if let condition = terms.condition, !holds(condition, slot, state) { return false }
             if let slot { take(slot, hash, &state, shard, &departures) }

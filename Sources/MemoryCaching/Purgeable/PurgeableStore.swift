@@ -53,7 +53,7 @@ final class PurgeableStore: @unchecked Sendable {
     /// Told of what leaves, by ``tellRemovals()``.
     let observer: Observer?
     @usableFromInline let hasObserver: Bool
-    let untold = ForkSafeMutex<[(departure: Departure, cause: RemovalCause)]>([])
+    let untold = ForkSafeMutex<[(departure: PurgeableDeparture, cause: RemovalCause)]>([])
     let hasUntold = Atomic<Bool>(false)
     /// Tests give a budget for what the kernel cannot take.
     let givenOrdinaryBudget: Int?
@@ -330,7 +330,7 @@ final class PurgeableStore: @unchecked Sendable {
         _ matching: inout M,
         _ location: LogLocation
     ) -> Bool {
-        var departures = Departures()
+        var departures = PurgeableDepartures()
         let isElsewhere = withEntry(hash, word, &matching) { state, shard, slot, _ in
             state.hits &-= 1
             if let slot {

@@ -6,12 +6,12 @@
 
 /// Which segments to clean: pure arithmetic over a census, so that it can be tested without pages.
 ///
-/// New items go to the *probation* stream, and to *main* if they left a short while ago (``RecentDepartures``). As long
-/// as there is room nothing is cleaned. Once the kernel has begun to take pages, what is there is about all there can
-/// be, and probation is kept to a tenth of it: its oldest segments are emptied, items that were read in the meantime
-/// move to main, the others are remembered as ghosts. This is S3-FIFO, except that its main queue is left to the
-/// kernel, which takes the oldest pages first and spares those read since: a CLOCK that costs nothing. Copying always
-/// ends with the source being emptied, because a copy beside a page that stays alive only pushes others out.
+/// New items go to the *probation* stream, and to *main* if they left a short while ago (``KeyGhosts``). As long as
+/// there is room nothing is cleaned. Once the kernel has begun to take pages, what is there is about all there can be,
+/// and probation is kept to a tenth of it: its oldest segments are emptied, items that were read in the meantime move
+/// to main, the others are remembered as ghosts. This is S3-FIFO, except that its main queue is left to the kernel,
+/// which takes the oldest pages first and spares those read since: a CLOCK that costs nothing. Copying always ends with
+/// the source being emptied, because a copy beside a page that stays alive only pushes others out.
 ///
 /// - SeeAlso: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023).
 struct SegmentPolicy {

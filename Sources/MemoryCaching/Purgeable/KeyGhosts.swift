@@ -4,14 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// Which keys left not long ago: 16-bit fingerprints in sets of eight, each set a queue.
+/// Ghosts of keys that left not long ago: 16-bit fingerprints in sets of eight, each set a queue.
 ///
 /// A key that comes back while it is remembered was let go too early. One that never comes back costs two bytes for a
 /// while: ``GhostTable`` takes four, because it also knows when they went and from which class. A wrong answer (one in
 /// 8,000 for a full set) admits a value to the wrong queue and does no other harm.
 ///
 /// - SeeAlso: Yang et al., "FIFO queues are all you need for cache eviction" (SOSP 2023), for the ghost queue.
-struct RecentDepartures {
+struct KeyGhosts {
     private var sets: [SIMD8<UInt16>]
 
     /// Remembers about `count` keys.

@@ -16,7 +16,7 @@ import _CacheTestSupport
     @Test func whereSealingIsRefusedValuesAreOrdinaryMemoryAndTheCacheEvictsThem() {
         let faults = FaultySystem()
         faults.refuse(.free)
-        let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 8 << 20)
+        let cache = PurgeableCache<Int>(system: faults.system, ordinaryLimit: 8 << 20)
         for key in 0..<60_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
         #expect(cache.store.log.volatileBytes == 0)
         #expect(cache.store.log.ordinaryBytes <= 16 << 20)
@@ -50,8 +50,8 @@ import _CacheTestSupport
                 if found != bytes(of: key, count: 1000) { told.wrong += 1 }
             }
         })
-        let budget = byRequest ? Int.max : 8 << 20
-        let cache = PurgeableCache<Int>(options: options, system: faults.system, ordinaryBudget: budget)
+        let limit = byRequest ? Int.max : 8 << 20
+        let cache = PurgeableCache<Int>(options: options, system: faults.system, ordinaryLimit: limit)
         for key in 0..<30_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
         if byRequest {
             #expect(cache.count == 30_000)
@@ -67,10 +67,10 @@ import _CacheTestSupport
         #expect(cache.bytes(forKey: 29_999) == bytes(of: 29_999, count: 1000), "the oldest go, not the newest")
     }
 
-    @Test func largeOrdinaryValuesStayWithinTheirBudget() {
+    @Test func largeOrdinaryValuesStayWithinTheirLimit() {
         let faults = FaultySystem()
         faults.refuse(.free)
-        let cache = PurgeableCache<Int>(system: faults.system, ordinaryBudget: 4 << 20)
+        let cache = PurgeableCache<Int>(system: faults.system, ordinaryLimit: 4 << 20)
         for key in 0..<40 { cache.setBytes(bytes(of: key, count: 1 << 20), forKey: key) }
         // What was accessed lately is warm and not yet refused; a census later it is.
         #expect(cache.totalCost <= 40 << 20)

@@ -20,7 +20,7 @@ import _CacheTestSupport
         var policy = SegmentPolicy()
         let segments = (0..<100).map { segment($0) }
         for _ in 0..<10 {
-            let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 8 << 20, ordinaryBudget: .max)
+            let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 8 << 20, ordinaryLimit: .max)
             #expect(decision.isEmpty)
         }
         #expect(policy.capacity == nil)
@@ -29,24 +29,24 @@ import _CacheTestSupport
     @Test func onceTheKernelTakesPagesProbationShrinksToATenth() {
         var policy = SegmentPolicy()
         let segments = (0..<40).map { segment($0, stream: 0) } + (40..<100).map { segment($0, stream: 1) }
-        let decision = policy.decide(segments, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryBudget: .max)
+        let decision = policy.decide(segments, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryLimit: .max)
         #expect(policy.capacity == 100 << 20)
         #expect(decision.promote == Array(0..<8), "the oldest, as much as will be inserted")
         #expect(decision.compact.isEmpty)
         let few = (0..<10).map { segment($0, stream: 0) } + (10..<100).map { segment($0, stream: 1) }
-        #expect(policy.decide(few, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryBudget: .max).isEmpty)
+        #expect(policy.decide(few, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryLimit: .max).isEmpty)
     }
 
     @Test func capacityGrowsAgainWhenThereIsRoom() {
         var policy = SegmentPolicy()
-        _ = policy.decide((0..<50).map { segment($0) }, lostBytes: 1 << 20, insertedBytes: 0, ordinaryBudget: .max)
+        _ = policy.decide((0..<50).map { segment($0) }, lostBytes: 1 << 20, insertedBytes: 0, ordinaryLimit: .max)
         #expect(policy.capacity == 50 << 20)
         for _ in 0..<100 {
             _ = policy.decide(
                 (0..<50).map { segment($0) },
                 lostBytes: 0,
                 insertedBytes: 16 << 20,
-                ordinaryBudget: .max
+                ordinaryLimit: .max
             )
         }
         #expect(policy.capacity == 66 << 20, "by a sixteenth of what is inserted, as far as that can reach")
@@ -57,16 +57,16 @@ import _CacheTestSupport
         let dense = (0..<10).map { segment($0) }
         let half = (10..<20).map { segment($0, live: 1 << 19) }
         let empty = (20..<30).map { segment($0, live: 1 << 15) }
-        let decision = policy.decide(dense + half + empty, lostBytes: 0, insertedBytes: 0, ordinaryBudget: .max)
+        let decision = policy.decide(dense + half + empty, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max)
         #expect(decision.compact.allSatisfy { $0 >= 20 })
         #expect(!decision.compact.isEmpty)
-        #expect(policy.decide(dense + half, lostBytes: 0, insertedBytes: 0, ordinaryBudget: .max).isEmpty)
+        #expect(policy.decide(dense + half, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max).isEmpty)
     }
 
     @Test func remnantsAreCompacted() {
         var policy = SegmentPolicy()
         let segments = (0..<10).map { segment($0) } + [segment(10, resident: 100 << 10)]
-        let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 0, ordinaryBudget: .max)
+        let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max)
         #expect(decision.compact == [10])
     }
 
@@ -74,7 +74,7 @@ import _CacheTestSupport
         var policy = SegmentPolicy()
         var segments = (0..<10).map { segment($0) }
         for index in segments.indices { segments[index].isVolatile = false }
-        let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 0, ordinaryBudget: 7 << 20)
+        let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 0, ordinaryLimit: 7 << 20)
         #expect(decision.drop == [0, 1, 2])
     }
 

@@ -21,13 +21,13 @@ import Musl
 @Suite struct PurgeableCacheSeccompTests {
     @Test func theCacheEvictsWhatTheKernelMayNotTake() async {
         await #expect(processExitsWith: .success) {
-            let before = PurgeableCache<Int>(system: .live, ordinaryBudget: 8 << 20)
+            let before = PurgeableCache<Int>(system: .live, ordinaryLimit: 8 << 20)
             for key in 0..<8000 { before.setBytes(bytes(of: key, count: 1000), forKey: key) }
             guard SeccompFilter.refuseAdvice(nil, with: ENOSYS) else { return print("SKIPPED: no seccomp") }
             for key in 0..<8000 {
                 if let found = before.bytes(forKey: key) { #expect(found == bytes(of: key, count: 1000)) }
             }
-            let cache = PurgeableCache<Int>(system: .live, ordinaryBudget: 8 << 20)
+            let cache = PurgeableCache<Int>(system: .live, ordinaryLimit: 8 << 20)
             for key in 0..<60_000 { cache.setBytes(bytes(of: key, count: 1000), forKey: key) }
             #expect(cache.store.log.volatileBytes == 0)
             #expect(cache.store.log.ordinaryBytes <= 16 << 20)

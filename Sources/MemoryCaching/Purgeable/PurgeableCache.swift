@@ -69,7 +69,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         totalCostLimit: Int = 0,
         options: MemoryCacheOptions<Key, [UInt8]> = .init(),
         system: PageSystem,
-        ordinaryBudget: Int? = nil,
+        ordinaryLimit: Int? = nil,
         governor: MemoryGovernor = .shared
     ) {
         let pool = PurgeablePool(system: system)
@@ -81,7 +81,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             log: SegmentLog(arena: PageArena(pages: .base, system: system), usage: pool.usage),
             pool: pool,
             governor: governor,
-            ordinaryBudget: ordinaryBudget
+            ordinaryLimit: ordinaryLimit
         )
     }
 
@@ -93,7 +93,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         log: SegmentLog? = nil,
         pool: PurgeablePool,
         governor: MemoryGovernor?,
-        ordinaryBudget: Int? = nil
+        ordinaryLimit: Int? = nil
     ) {
         let clock = options.clock is ContinuousClock ? .continuous : LifetimeClock(options.clock)
         var observer: PurgeableStore.Observer?
@@ -108,7 +108,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             log: log ?? SegmentLog(usage: pool.usage),
             pool: pool,
             governor: governor,
-            ordinaryBudget: ordinaryBudget,
+            ordinaryLimit: ordinaryLimit,
             clock: clock,
             idleLifetime: options.expiresAfterAccess?.saturatedNanoseconds ?? .max,
             fallbackLifetime: max(0, options.keepsExpiredFor?.saturatedNanoseconds ?? 0),

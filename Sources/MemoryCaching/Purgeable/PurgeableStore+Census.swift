@@ -53,7 +53,7 @@ extension PurgeableStore {
     func maintain(_ occasion: Occasion) {
         maintenance.alone {
             takeCensus(occasion)
-            lookAfterLargeValues(ordinaryBudget: ordinaryBudget())
+            lookAfterLargeValues(ordinaryLimit: ordinaryLimit())
         }
     }
 
@@ -77,7 +77,7 @@ extension PurgeableStore {
                 census.segments.map(SegmentPolicy.Candidate.init),
                 lostBytes: chores.lostBytes,
                 insertedBytes: since,
-                ordinaryBudget: ordinaryBudget()
+                ordinaryLimit: ordinaryLimit()
             )
             chores.lostBytes = 0
             // Where departures are told of, each is taken out by itself: ``chores`` do that bit by bit.
@@ -94,14 +94,14 @@ extension PurgeableStore {
 
     /// Bytes of values that the kernel cannot take which may stay: an eighth of what the process may use. Asked for
     /// only when there are such.
-    private func ordinaryBudget() -> Int {
-        if let givenOrdinaryBudget { return givenOrdinaryBudget }
+    private func ordinaryLimit() -> Int {
+        if let givenOrdinaryLimit { return givenOrdinaryLimit }
         guard
             log.ordinaryBytes > SegmentLog.streamCount * SegmentLog.segmentBytes
                 || largeOrdinary.load(ordering: .relaxed) > 0
         else { return .max }
-        let limit = MemoryBudget.current().limitBytes ?? Self.assumedLimit
-        return max(Self.leastOrdinaryBudget, limit / 8)
+        let budget = MemoryBudget.current().limitBytes ?? Self.assumedLimit
+        return max(Self.leastOrdinaryLimit, budget / 8)
     }
 
     /// Empties a segment with all that is alive in it; returns the bytes of values that were.

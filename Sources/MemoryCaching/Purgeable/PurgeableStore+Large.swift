@@ -15,7 +15,7 @@ extension PurgeableStore {
     /// cannot take, where they are more than may stay.
     ///
     /// No lock is held across a system call. Where the kernel refuses to take pages all large values are looked at.
-    func lookAfterLargeValues(ordinaryBudget: Int) {
+    func lookAfterLargeValues(ordinaryLimit: Int) {
         guard largeBytes.load(ordering: .relaxed) > 0 else { return }
         var hasOrdinary = largeOrdinary.load(ordering: .relaxed) > 0
         for (shard, large) in nextLargeValues() {
@@ -25,7 +25,7 @@ extension PurgeableStore {
                 hasOrdinary = true
             }
         }
-        if hasOrdinary { keepOrdinary(within: ordinaryBudget) }
+        if hasOrdinary { keepOrdinary(within: ordinaryLimit) }
     }
 
     /// The large values whose turn it is.
@@ -47,15 +47,15 @@ extension PurgeableStore {
         return next
     }
 
-    private func keepOrdinary(within budget: Int) {
+    private func keepOrdinary(within limit: Int) {
         var ordinary: [(shard: Int, large: LargeSlot)] = []
         for shard in 0..<Self.shardCount {
             let values = locked(shard: shard) { $0.large }
             for case let large? in values where large.value.countsAsOrdinaryMemory { ordinary.append((shard, large)) }
         }
         var bytes = ordinary.reduce(0) { $0 + $1.large.value.byteCount }
-        if bytes > budget {
-            for (shard, large) in ordinary.sorted(by: { $0.large.serial < $1.large.serial }) where bytes > budget {
+        if bytes > limit {
+            for (shard, large) in ordinary.sorted(by: { $0.large.serial < $1.large.serial }) where bytes > limit {
                 bytes -= drop(large, shard, .memoryPressure)
             }
         }

@@ -55,7 +55,7 @@ extension PurgeableStore: ReclaimableCache {
         }
         if freed < bytes {
             let before = largeOrdinary.load(ordering: .relaxed)
-            lookAfterLargeValues(ordinaryBudget: max(0, before - (bytes - freed)))
+            lookAfterLargeValues(ordinaryLimit: max(0, before - (bytes - freed)))
             freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
         }
         return freed

@@ -36,7 +36,7 @@ final class PurgeableStore: @unchecked Sendable {
     /// Below this one shard is as good: its index fits the second-level cache.
     static let splitCount = 4096
     /// What values that the kernel cannot take may hold in any case: four segments, of which two may be active.
-    static let leastOrdinaryBudget = 4 << 20
+    static let leastOrdinaryLimit = 4 << 20
     /// Where no limit can be found out.
     static let assumedLimit = 512 << 20
 
@@ -55,8 +55,8 @@ final class PurgeableStore: @unchecked Sendable {
     @usableFromInline let hasObserver: Bool
     let untold = ForkSafeMutex<[(departure: PurgeableDeparture, cause: RemovalCause)]>([])
     let hasUntold = Atomic<Bool>(false)
-    /// Tests give a budget for what the kernel cannot take.
-    let givenOrdinaryBudget: Int?
+    /// Tests give a limit for what the kernel cannot take.
+    let givenOrdinaryLimit: Int?
     /// Where large values get their pages.
     let pool: PurgeablePool
     let keys: KeyStorage?
@@ -94,7 +94,7 @@ final class PurgeableStore: @unchecked Sendable {
         log: SegmentLog = SegmentLog(usage: PurgeablePool.shared.usage),
         pool: PurgeablePool = .shared,
         governor: MemoryGovernor? = .shared,
-        ordinaryBudget: Int? = nil,
+        ordinaryLimit: Int? = nil,
         clock: LifetimeClock = .continuous,
         idleLifetime: Int64 = .max,
         fallbackLifetime: Int64 = 0,
@@ -105,7 +105,7 @@ final class PurgeableStore: @unchecked Sendable {
         self.fallbackLifetime = fallbackLifetime
         self.observer = observer
         hasObserver = observer != nil
-        givenOrdinaryBudget = ordinaryBudget
+        givenOrdinaryLimit = ordinaryLimit
         self.log = log
         pressure = governor.map(PressureAccount.init(governor:))
         self.pool = pool

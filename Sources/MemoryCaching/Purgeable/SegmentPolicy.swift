@@ -32,7 +32,7 @@ struct SegmentPolicy {
         var promote: [Int] = []
         /// Keep all items.
         var compact: [Int] = []
-        /// Keep nothing: ordinary memory above its budget.
+        /// Keep nothing: ordinary memory above its limit.
         var drop: [Int] = []
 
         var isEmpty: Bool { promote.isEmpty && compact.isEmpty && drop.isEmpty }
@@ -60,12 +60,12 @@ struct SegmentPolicy {
     ///   - candidates: sealed segments, oldest first within a stream.
     ///   - lostBytes: bytes of pages taken since the last census.
     ///   - insertedBytes: bytes written since the last census, about as many as will be written until the next.
-    ///   - ordinaryBudget: bytes of segments that the kernel cannot take which may stay.
+    ///   - ordinaryLimit: bytes of segments that the kernel cannot take which may stay.
     mutating func decide(
         _ candidates: [Candidate],
         lostBytes: Int,
         insertedBytes: Int,
-        ordinaryBudget: Int
+        ordinaryLimit: Int
     ) -> Decision {
         let resident = candidates.reduce(0) { $0 + ($1.isVolatile ? $1.residentBytes : 0) }
         if lostBytes > Self.noise {
@@ -79,7 +79,7 @@ struct SegmentPolicy {
         promote(candidates, resident: resident, insertedBytes: min(insertedBytes, resident / 8), &decision)
         compact(candidates, &decision)
         var ordinary = candidates.reduce(0) { $0 + ($1.isVolatile ? 0 : $1.residentBytes) }
-        for candidate in candidates where !candidate.isVolatile && ordinary > ordinaryBudget {
+        for candidate in candidates where !candidate.isVolatile && ordinary > ordinaryLimit {
             decision.drop.append(candidate.number)
             ordinary -= candidate.residentBytes
         }

@@ -76,9 +76,9 @@ final class ReaderGate: Sendable {
         }
     }
 
-    /// Turns newcomers to the other count if that one is empty. After two successful turns everybody who had entered
+    /// Sends newcomers to the other count if that one is empty. After two successful flips everybody who had entered
     /// before the first has left. Callers hold one lock among themselves.
-    func turn() -> Bool {
+    func flip() -> Bool {
         let current = phase.load(ordering: .relaxed) & 1
         for i in 0..<Self.stripeCount {
             let others =

@@ -54,7 +54,7 @@ final class SegmentLog: @unchecked Sendable {
         var free: [Int] = []
         /// Free but refilled too often since the last sweep.
         var worn: [Int] = []
-        /// Retired since the last turn of the gate, and before it.
+        /// Retired since the last flip of the gate, and before it.
         var resting: [Int] = []
         var rested: [Int] = []
         var runs: [PageRun] = []
@@ -254,7 +254,7 @@ final class SegmentLog: @unchecked Sendable {
     }
 
     private func takeFree(_ state: inout State) -> Int? {
-        if state.free.isEmpty { turnGate(&state) }
+        if state.free.isEmpty { flipGate(&state) }
         while let number = state.free.popLast() {
             if state.histories[number].refills >= Self.refillsBetweenSweeps {
                 state.worn.append(number)
@@ -274,10 +274,10 @@ final class SegmentLog: @unchecked Sendable {
         return number
     }
 
-    private func turnGate(_ state: inout State) {
-        // Two turns free what was retired before the first of them.
+    private func flipGate(_ state: inout State) {
+        // Two flips free what was retired before the first of them.
         for _ in 0..<2 where !(state.resting.isEmpty && state.rested.isEmpty) {
-            guard gate.turn() else { return }
+            guard gate.flip() else { return }
             state.free += state.rested
             state.rested = state.resting
             state.resting = []

@@ -25,6 +25,13 @@ struct PurgeableShard: ~Copyable {
         ShardLock(guarding: UnsafeMutableRawPointer(address + 1))
     }
 
+    /// What has happened in one shard. Sums over the shards are all that is ever asked for.
+    struct Counters {
+        var hits = 0
+        var misses = 0
+        var insertions = 0
+    }
+
     struct State: ~Copyable {
         var index = PurgeableIndex()
         /// Values too long for the log; an entry's location holds the place.
@@ -38,9 +45,7 @@ struct PurgeableShard: ~Copyable {
         var credit = InsertionCredit()
         /// Made with the first entry that has a lifetime. Counts slots from 1.
         var wheel: TimerWheel?
-        var hits = 0
-        var misses = 0
-        var insertions = 0
+        var counters = Counters()
         var operations = 0
 
         /// Keeps a large value for the entry in `slot` and answers its location.
@@ -90,13 +95,6 @@ struct PurgeableShard: ~Copyable {
         /// The bytes of an entry's value.
         func byteCount(_ location: LogLocation) -> Int {
             location.isLarge ? large[location.largePlace]?.value.byteCount ?? 0 : location.byteCount
-        }
-
-        /// Takes over another state's counters.
-        mutating func resume(_ hits: Int, _ misses: Int, _ insertions: Int) {
-            self.hits = hits
-            self.misses = misses
-            self.insertions = insertions
         }
     }
 }

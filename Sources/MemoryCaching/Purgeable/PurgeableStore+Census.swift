@@ -113,23 +113,6 @@ extension PurgeableStore {
         counters.removed(life.items, cause)
         return life.bytes
     }
-
-    var statistics: CacheStatistics {
-        removeExpired()
-        maintain(.question)
-        var statistics = CacheStatistics()
-        for shard in 0..<Self.shardCount {
-            let (hits, misses, insertions) = locked(shard: shard) { ($0.hits, $0.misses, $0.insertions) }
-            statistics.hits += hits
-            statistics.misses += misses
-            statistics.insertions += insertions
-        }
-        counters.write(to: &statistics)
-        statistics.count = room.count.held
-        statistics.totalCost = room.bytes.held
-        statistics.volatileBytes = residentBytes.load(ordering: .relaxed) + largeBytes.load(ordering: .relaxed)
-        return statistics
-    }
 }
 
 extension SegmentPolicy.Candidate {

@@ -121,7 +121,7 @@ extension PurgeableStore {
             var old = PurgeableShard.State()
             locked(shard: shard) { state in
                 swap(&state, &old)
-                state.resume(old.hits, old.misses, old.insertions)
+                state.counters = old.counters
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                     let location = LogLocation(word: old.index[slot].pointee.location)
                     note(slot, location, hash(old.index[slot].pointee.word), old, shard, &departures)

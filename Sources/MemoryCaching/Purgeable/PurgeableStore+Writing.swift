@@ -148,7 +148,7 @@ extension PurgeableStore {
         let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
         state.index[slot].pointee.location = place.word
         state.schedule(slot, terms.deadline)
-        state.insertions &+= 1
+        state.counters.insertions &+= 1
         return .published(needsSplit: false, needsCredit: false)
     }
 
@@ -174,7 +174,7 @@ extension PurgeableStore {
         matching.store(shard: shard, slot: slot)
         state.schedule(slot, terms.deadline)
         publishTable(of: state, shard)
-        state.insertions &+= 1
+        state.counters.insertions &+= 1
         let isCrowded = shard == 0 && state.index.count > Self.splitCount
         // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.
         let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount

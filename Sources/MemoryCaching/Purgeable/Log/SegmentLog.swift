@@ -65,7 +65,7 @@ final class SegmentLog: @unchecked Sendable {
     let table = SegmentTable()
     let state = ForkSafeMutex(State())
     /// The segment that each stream fills, or -1; stored under the lock.
-    private let active = TwoAtomics()
+    let active = TwoAtomics()
     let gate = ReaderGate()
 
     private let volatile = Atomic<Int>(0)
@@ -99,127 +99,17 @@ final class SegmentLog: @unchecked Sendable {
     /// Segments sealed so far: grows by one a MiB written.
     var sealedSegments: Int { sealCount.load(ordering: .relaxed) }
 
-    private func book(volatile volatileBytes: Int = 0, ordinary ordinaryBytes: Int = 0) {
+    func book(volatile volatileBytes: Int = 0, ordinary ordinaryBytes: Int = 0) {
         volatile.wrappingAdd(volatileBytes, ordering: .relaxed)
         ordinary.wrappingAdd(ordinaryBytes, ordering: .relaxed)
         usage?.addVolatile(volatileBytes)
         usage?.addOrdinary(ordinaryBytes)
     }
 
-    // MARK: Writing
+    // MARK: Life of segments
 
-    /// Room for one item, held open until ``close(_:)``.
-    struct Reservation: Sendable {
-        let location: LogLocation
-        let segment: Int
-        /// Whether another ``stepBytes`` of the segment are full: a sign to do some of what is done bit by bit.
-        let isStep: Bool
-    }
-
-    /// Reserves room for `byteCount` bytes (at most ``LogLocation/maximumByteCount``); nil where the system has no
-    /// memory. The item counts as alive from here on. The caller is inside ``gate``. O(1), without a lock; a lock and
-    /// a segment's worth of system calls once a MiB.
-    func reserve(byteCount: Int, stream: Int) -> Reservation? {
-        while true {
-            let number = active[stream].load(ordering: .acquiring)
-            if number >= 0, let reservation = enter(number, byteCount: byteCount) { return reservation }
-            guard replaceActive(number, stream: stream) else { return nil }
-        }
-    }
-
-    /// Reserves room in a segment; nil if it is full or closed.
-    private func enter(_ number: Int, byteCount: Int) -> Reservation? {
-        let segment = table[number]
-        var fill = Fill(word: segment.pointee.fill.load(ordering: .relaxed))
-        while !fill.isClosed {
-            let start = ItemLayout.start(from: fill.cursor, byteCount: byteCount)
-            let end = ItemLayout.end(start: start, byteCount: byteCount)
-            guard end <= Segment.byteCount else { return nil }
-            let (done, now) = segment.pointee.fill.weakCompareExchange(
-                expected: fill.word,
-                desired: fill.entered(upTo: end),
-                successOrdering: .acquiring,
-                failureOrdering: .relaxed
-            )
-            guard done else {
-                fill = Fill(word: now)
-                continue
-            }
-            // Inside, nobody seals the segment, and so nobody retires it.
-            let life = segment.pointee.life.wrappingAdd(
-                Life.amount(items: 1, bytes: byteCount),
-                ordering: .relaxed
-            ).newValue
-            let location = LogLocation(
-                segment: number,
-                generation: Life(word: life).generation,
-                offset: start,
-                byteCount: byteCount
-            )
-            let isStep = fill.cursor / Self.stepBytes != end / Self.stepBytes
-            return Reservation(location: location, segment: number, isStep: isStep)
-        }
-        return nil
-    }
-
-    /// Closes the stream's active segment `full`, unless another thread has, and takes a free one. False where the
-    /// system has no memory.
-    private func replaceActive(_ full: Int, stream: Int) -> Bool {
-        var isDone = false
-        let hasActive = state.withLock { state in
-            guard active[stream].load(ordering: .relaxed) == full else { return true }
-            if full >= 0 {
-                isDone = closeToWriters(full)
-                active[stream].store(-1, ordering: .relaxed)
-            }
-            guard let number = takeFree(&state) else { return false }
-            state.histories[number].stream = stream
-            book(ordinary: Segment.byteCount)
-            table[number].pointee.fill.store(0, ordering: .releasing)
-            active[stream].store(number, ordering: .releasing)
-            return true
-        }
-        if isDone { seal(full) }
-        return hasActive
-    }
-
-    /// Writes the item's bytes. No lock is held; nobody else knows the place yet.
-    func write(_ bytes: UnsafeRawBufferPointer, hash48: UInt64, at reservation: Reservation) {
-        let segment = table[reservation.segment]
-        let tag = ItemLayout.tag(generation: segment.pointee.generation, hash48: hash48)
-        ItemCopy.write(bytes, tag: tag, to: segment.pointee.base, offset: reservation.location.offset)
-    }
-
-    /// Ends a reservation, after the location has been published or given up by ``forget(_:)``.
-    func close(_ reservation: Reservation) {
-        let fill = table[reservation.segment].pointee.fill
-            .wrappingSubtract(Fill.writer, ordering: .acquiringAndReleasing).newValue
-        if Fill(word: fill).isDone { seal(reservation.segment) }
-    }
-
-    /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
-    /// Returns how many bytes of ordinary memory that was.
-    @discardableResult
-    func sealActive() -> Int {
-        let before = ordinaryBytes
-        var filled: [Int] = []
-        state.withLock { _ in
-            for stream in 0..<Self.streamCount {
-                let number = active[stream].exchange(-1, ordering: .relaxed)
-                if number >= 0, closeToWriters(number) { filled.append(number) }
-            }
-        }
-        for number in filled { seal(number) }
-        return max(0, before - ordinaryBytes)
-    }
-
-    /// Lets no further writer in; true if none is inside, so that the caller seals.
-    private func closeToWriters(_ number: Int) -> Bool {
-        let fill = table[number].pointee.fill.bitwiseOr(Fill.closedBit, ordering: .acquiringAndReleasing).newValue
-        return Fill(word: fill).isDone
-    }
-
-    private func seal(_ number: Int) {
+    /// Ends the writing of a segment: called once, by whoever finds it closed and empty of writers.
+    func seal(_ number: Int) {
         let segment = table[number]
         // Pages behind the cursor were never written and count as lost from the start.
         let cursor = Fill(word: segment.pointee.fill.load(ordering: .relaxed)).cursor
@@ -253,7 +143,8 @@ final class SegmentLog: @unchecked Sendable {
         }
     }
 
-    private func takeFree(_ state: inout State) -> Int? {
+    /// The number of a segment that may be filled; nil where the system has no memory. Under the lock.
+    func takeFree(_ state: inout State) -> Int? {
         if state.free.isEmpty { flipGate(&state) }
         while let number = state.free.popLast() {
             if state.histories[number].refills >= Self.refillsBetweenSweeps {

@@ -21,7 +21,7 @@ import _CacheTestSupport
         let segments = (0..<100).map { segment($0) }
         for _ in 0..<10 {
             let decision = policy.decide(segments, lostBytes: 0, insertedBytes: 8 << 20, ordinaryLimit: .max)
-            #expect(decision.isEmpty)
+            #expect(decision == .init())
         }
         #expect(policy.capacity == nil)
     }
@@ -34,7 +34,7 @@ import _CacheTestSupport
         #expect(decision.promote == Array(0..<8), "the oldest, as much as will be inserted")
         #expect(decision.compact.isEmpty)
         let few = (0..<10).map { segment($0, stream: 0) } + (10..<100).map { segment($0, stream: 1) }
-        #expect(policy.decide(few, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryLimit: .max).isEmpty)
+        #expect(policy.decide(few, lostBytes: 1 << 20, insertedBytes: 8 << 20, ordinaryLimit: .max) == .init())
     }
 
     @Test func capacityGrowsAgainWhenThereIsRoom() {
@@ -60,7 +60,7 @@ import _CacheTestSupport
         let decision = policy.decide(dense + half + empty, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max)
         #expect(decision.compact.allSatisfy { $0 >= 20 })
         #expect(!decision.compact.isEmpty)
-        #expect(policy.decide(dense + half, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max).isEmpty)
+        #expect(policy.decide(dense + half, lostBytes: 0, insertedBytes: 0, ordinaryLimit: .max) == .init())
     }
 
     @Test func remnantsAreCompacted() {

@@ -34,8 +34,6 @@ struct SegmentPolicy {
         var compact: [Int] = []
         /// Keep nothing: ordinary memory above its limit.
         var drop: [Int] = []
-
-        var isEmpty: Bool { promote.isEmpty && compact.isEmpty && drop.isEmpty }
     }
 
     static let probation = 0

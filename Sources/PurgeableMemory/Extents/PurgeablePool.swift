@@ -14,7 +14,7 @@ package final class PurgeablePool: Sendable {
     private static let perProcess = PerProcess { PurgeablePool() }
 
     /// The system calls in use.
-    package let system: PageSystem
+    let system: PageSystem
 
     /// Recently accessed extents.
     package let warmQueue = WarmQueue()
@@ -65,7 +65,7 @@ package final class UsageCounters: Sendable {
     /// Books bytes that other storage of purgeable values made volatile, or (negative) ceased to hold so.
     package func addVolatile(_ byteCount: Int) { volatileCount.wrappingAdd(byteCount, ordering: .relaxed) }
     /// Books bytes that other storage of purgeable values keeps from the kernel for now.
-    package func addPinned(_ byteCount: Int) { pinnedCount.wrappingAdd(byteCount, ordering: .relaxed) }
+    func addPinned(_ byteCount: Int) { pinnedCount.wrappingAdd(byteCount, ordering: .relaxed) }
     /// Books bytes that the kernel refused to take.
     package func addOrdinary(_ byteCount: Int) { ordinaryCount.wrappingAdd(byteCount, ordering: .relaxed) }
 

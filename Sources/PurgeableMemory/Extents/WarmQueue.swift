@@ -33,7 +33,7 @@ package final class WarmQueue: Sendable {
     private static let batch = 512 << 10
 
     /// Bytes that the queue holds, those pinned again included. At most the limit once every call has returned.
-    package var byteCount: Int { state.withLock { $0.byteCount } }
+    var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Bounds the queue to a sixteenth of what the process may use, and to 8 MiB.
     package func adoptBudget(_ byteCount: Int) {

@@ -27,14 +27,14 @@ package final class PageArena: Sendable {
         case huge
 
         /// Bytes in a unit.
-        package var unit: Int { self == .base ? PageSize.base : PageSize.huge }
+        var unit: Int { self == .base ? PageSize.base : PageSize.huge }
     }
 
     /// The grain.
-    package let pages: Pages
+    let pages: Pages
 
     /// Whether a child of fork(2) finds zeros in place of the content.
-    package let wipesOnFork: Bool
+    let wipesOnFork: Bool
 
     /// The system calls in use.
     package let system: PageSystem
@@ -127,7 +127,7 @@ package final class PageArena: Sendable {
 
     /// Calls `body` with one byte a page of `base..<base + byteCount`, bit 0 telling whether the page is in memory,
     /// or with nil where the kernel does not say. Touches no page: about 1 ns a page.
-    package func withResidency<R>(
+    func withResidency<R>(
         _ base: UnsafeMutableRawPointer,
         byteCount: Int,
         _ body: (UnsafeBufferPointer<UInt8>?) -> R
@@ -139,7 +139,7 @@ package final class PageArena: Sendable {
     }
 
     /// Regions that are mapped now, for tests and diagnostics; runs with a mapping of their own are not counted.
-    package var regionCount: Int { state.withLock { $0.regions.count { $0 != nil } } }
+    var regionCount: Int { state.withLock { $0.regions.count { $0 != nil } } }
 
     // MARK: Regions
 

@@ -12,10 +12,10 @@ package enum PageSize {
     package static let base = Int(cms_page_size())
 
     /// The base page as a power of two.
-    package static let shift = base.trailingZeroBitCount
+    static let shift = base.trailingZeroBitCount
 
     /// The page that one entry of the middle page table maps on x86-64 and on ARM64 with 4 KiB base pages.
-    package static let huge = 2 << 20
+    static let huge = 2 << 20
 
     /// `byteCount` rounded up to whole base pages.
     package static func roundedUp(_ byteCount: Int) -> Int { (byteCount + base - 1) & ~(base - 1) }
@@ -31,7 +31,7 @@ package struct PageRun: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
 
     /// The length, a multiple of the arena's unit.
-    package let byteCount: Int
+    let byteCount: Int
 
     /// The first unit in the arena's numbering, or ``alone``.
     let firstUnit: UInt32
@@ -39,9 +39,6 @@ package struct PageRun: @unchecked Sendable {
     /// Marks a run with a mapping of its own.
     static let alone = UInt32.max
 
-    /// The number of base pages.
-    package var pageCount: Int { byteCount / PageSize.base }
-
     /// The bytes of the run.
-    package var bytes: UnsafeMutableRawBufferPointer { .init(start: base, count: byteCount) }
+    var bytes: UnsafeMutableRawBufferPointer { .init(start: base, count: byteCount) }
 }

@@ -68,9 +68,6 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
         state.withLock { $0.accessCount == 0 && $0.extent.isDiscarded() }
     }
 
-    /// Whether the bytes take memory that only eviction frees.
-    package var countsAsOrdinaryMemory: Bool { state.withLock { $0.extent.loadState().isOrdinary } }
-
     /// The bytes, valid while accessed and until the next ``resize(to:)``. Traps if the counter is 0.
     package var unsafeMutableBytes: UnsafeMutableRawBufferPointer {
         state.withLock { state in

@@ -136,12 +136,6 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
     /// Whether the bytes take memory that only eviction frees.
     package var countsAsOrdinaryMemory: Bool { extent.loadState().isOrdinary }
 
-    /// Whether somebody has found the bytes gone already. No system call.
-    package var isKnownToBeDiscarded: Bool { extent.loadState().phase == .dead }
-
-    /// Bytes of memory that the value takes while it is there: whole pages.
-    package var residentByteCount: Int { extent.residentByteCount }
-
     /// The bytes as they are now, unproved: what a reader sees that ignores all checks. For the stress controls.
     package var uncheckedBytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base, count: byteCount)

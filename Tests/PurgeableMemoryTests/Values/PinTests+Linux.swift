@@ -38,7 +38,7 @@ import Testing
         for value in values { pageOut(value) }
         let gone = values.count { !$0.beginContentAccess() }
         #expect(gone > 32)
-        for value in values where !value.isKnownToBeDiscarded { value.endContentAccess() }
+        for value in values where value.isKnownToBeThere { value.endContentAccess() }
     }
 
     private func pageOut(_ value: PurgeableBytes) {

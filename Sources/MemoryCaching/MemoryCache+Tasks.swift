@@ -73,15 +73,14 @@ extension MemoryCache {
             defer { withExtendedLifetime(sighting) {} }
             var changed = sighting.value
             try change(&changed)
-            if loading.isListening { loading.willChange(key) }
+            loading.willChange(key)
             if let value = changed {
                 let outcome = engine.insert(
                     value,
                     forKey: key,
                     cost: cost(of: value, forKey: key),
                     recomputeCost: nil,
-                    expiresAfter: loading.lifetimes.isVarying
-                        ? loading.lifetimes.lifetime(of: value, forKey: key, given: nil) : loading.lifetimes.afterWrite,
+                    expiresAfter: loading.lifetimes.lifetime(of: value, forKey: key, given: nil),
                     if: sighting.condition
                 )
                 if outcome != .changed { return value }

@@ -43,7 +43,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @usableFromInline
     let loading: Loader<Key, Value>
 
-    /// Whether values go stale before their lifetime is over.
+    /// Whether values go stale before their lifetime is over. A copy of the loader's, of which a hit needs nothing else:
+    /// so it does not read the loader's memory.
     @usableFromInline
     let hasStaleWindow: Bool
 
@@ -77,7 +78,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         )
         engine.removalObserver = options.removalHandler
         loading = Loader(into: engine, options: options, clock: engine.clock, cost: cost)
-        hasStaleWindow = loading.staleWindow > 0
+        hasStaleWindow = loading.hasStaleWindow
     }
 
     // MARK: Settings
@@ -178,15 +179,13 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         recomputeCost: Double? = nil,
         expiresAfter lifetime: Duration? = nil
     ) -> Bool {
-        if loading.isListening { loading.willChange(key) }
+        loading.willChange(key)
         return engine.setValue(
             value,
             forKey: key,
             cost: cost,
             recomputeCost: recomputeCost,
-            expiresAfter: loading.lifetimes.isVarying
-                ? loading.lifetimes.lifetime(of: value, forKey: key, given: lifetime)
-                : lifetime ?? loading.lifetimes.afterWrite
+            expiresAfter: loading.lifetimes.lifetime(of: value, forKey: key, given: lifetime)
         )
     }
 
@@ -206,7 +205,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     @discardableResult
     public func removeValue(forKey key: Key) -> Value? {
-        if loading.isListening { loading.willChange(key) }
+        loading.willChange(key)
         return engine.removeValue(forKey: key)
     }
 

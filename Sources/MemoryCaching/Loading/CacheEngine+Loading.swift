@@ -53,6 +53,25 @@ extension CacheEngine {
         }
     }
 
+    /// Stores what a load has made; see ``insert(_:forKey:cost:recomputeCost:expiresAfter:if:)``.
+    func insert(
+        _ value: Value,
+        forKey key: Key,
+        cost: Int,
+        recomputeCost: Double?,
+        expiresAfter lifetime: Duration?,
+        ticket: LoadTicket
+    ) -> InsertionOutcome {
+        insert(
+            value,
+            forKey: key,
+            cost: cost,
+            recomputeCost: recomputeCost,
+            expiresAfter: lifetime,
+            if: .ticket(ticket)
+        )
+    }
+
     /// The end of the lifetime of the entry for `key`; nil if there is no entry. No use of it.
     func deadline(forKey key: Key) -> EntryDeadline? {
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))

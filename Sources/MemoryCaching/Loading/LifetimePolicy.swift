@@ -9,7 +9,7 @@
 struct LifetimePolicy<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// From the moment an entry is set, where nothing else is said.
     @usableFromInline let afterWrite: Duration?
-    /// Whether ``lifetime(of:forKey:given:)`` has more to do than to fall back to ``afterWrite``.
+    /// Whether a lifetime depends on the entry or on chance.
     @usableFromInline let isVarying: Bool
 
     private let byEntry: (@Sendable (Key, Value) -> Duration?)?
@@ -23,9 +23,18 @@ struct LifetimePolicy<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// How long `value` may live from now: what the caller says, else what the options say of the entry, else of all
-    /// entries, shortened by chance. Calls the user's closure; no lock may be held.
+    /// entries, shortened by chance. May call the user's closure; no lock may be held.
+    ///
+    /// - Parameter value: made only where the options look at it.
+    @inlinable
+    @inline(__always)
+    func lifetime(of value: @autoclosure () -> Value, forKey key: Key, given: Duration?) -> Duration? {
+        isVarying ? varyingLifetime(of: value(), forKey: key, given: given) : given ?? afterWrite
+    }
+
+    /// The same where it depends on the entry or on chance. Calls the user's closure.
     @usableFromInline
-    func lifetime(of value: Value, forKey key: Key, given: Duration?) -> Duration? {
+    func varyingLifetime(of value: Value, forKey key: Key, given: Duration?) -> Duration? {
         guard let lifetime = given ?? byEntry?(key, value) ?? afterWrite else { return nil }
         guard jitter > 0 else { return lifetime }
         // A product beyond what a duration holds would trap.

@@ -23,14 +23,14 @@ protocol LoadStore<Key, Value>: Sendable {
     func deadline(forKey key: Key) -> EntryDeadline?
     /// Notes that a refresh of the entry for `key` has failed, if that still has this last deadline.
     func noteFailedRefresh(of key: Key, deadline: Int64)
-    /// Stores `value` if `condition` holds under the lock that it is stored under.
+    /// Stores `value` if `ticket` admits it under the lock that it is stored under.
     func insert(
         _ value: Value,
         forKey key: Key,
         cost: Int,
         recomputeCost: Double?,
         expiresAfter lifetime: Duration?,
-        if condition: InsertionCondition?
+        ticket: LoadTicket
     ) -> InsertionOutcome
     /// The cache's name, for people.
     var name: String { get }

@@ -6,7 +6,7 @@
 
 import Synchronization
 
-// What one load and bulk loads have in common: making the load in its task, waiting for it, storing what it returns.
+// What one load and bulk loads have in common: making the load in its task, waiting for it, handing in what it returns.
 extension Loader {
     /// Makes the load of a new flight in a task of its own.
     func start<E: Error>(
@@ -165,48 +165,5 @@ extension Loader {
         run.span?.end(result)
         loadHandler?(CacheLoad(keys: keys, reason: reason, duration: .nanoseconds(elapsed), result: result))
         return .nanoseconds(elapsed)
-    }
-}
-
-extension Loader {
-    /// The value for `key` if it is there, for a caller whose miss has been counted already.
-    func presentValue(forKey key: Key) -> Value? {
-        store.contains(key) ? store.value(forKey: key) : nil
-    }
-
-    /// Stores a value at the cost and for the lifetime that the options name, unless the ticket has been revoked or
-    /// another value was stored first, which it answers.
-    func keepFirst(
-        _ value: Value,
-        forKey key: Key,
-        recomputeCost: Double? = nil,
-        ticket: LoadTicket
-    ) -> Value? {
-        while !ticket.isRevoked {
-            let outcome = store.insert(
-                value,
-                forKey: key,
-                cost: cost(of: value, forKey: key, limit: store.totalCostLimit),
-                recomputeCost: recomputeCost,
-                expiresAfter: lifetimes.lifetime(of: value, forKey: key, given: nil),
-                if: .ticket(ticket)
-            )
-            if outcome != .changed { break }
-            // The other value may have left again.
-            if let first = presentValue(forKey: key) { return first }
-        }
-        if !ticket.isRevoked { failures?.removeValue(forKey: key) }
-        return nil
-    }
-
-    /// The value for a key that was not there a moment ago, made on this thread and stored unless another one is first.
-    @usableFromInline
-    func madeValue<E: Error>(forKey key: Key, _ make: () throws(E) -> Value) throws(E) -> Value {
-        let permit = flights.openPermit(for: key)
-        defer { flights.close(permit) }
-        let value = try make()
-        if let first = keepFirst(value, forKey: key, ticket: permit.ticket) { return first }
-        // Somebody may have set another value meanwhile.
-        return permit.ticket.isRevoked ? presentValue(forKey: key) ?? value : value
     }
 }

@@ -27,7 +27,7 @@ extension Loader {
 
     /// As ``value(forKey:)``, and adds the key to `stale` where a refresh is due.
     func value(forKey key: Key, noting stale: inout [StaleKey]) -> Value? {
-        guard staleWindow > 0 else { return store.value(forKey: key) }
+        guard hasStaleWindow else { return store.value(forKey: key) }
         guard let (value, deadline, now) = store.valueWithDeadline(forKey: key) else { return nil }
         if deadline.last != .max, deadline.last &- now <= staleWindow, !deadline.isRefreshTried {
             stale.append((key, deadline.last))

@@ -26,7 +26,9 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Failures by key; a cache of its own, so that neither their number nor their age needs a second machinery.
     @usableFromInline let failures: CacheEngine<Key, any Error>?
     /// How long before the end of its lifetime a value is stale, in nanoseconds; 0 if values do not go stale.
-    @usableFromInline let staleWindow: Int64
+    let staleWindow: Int64
+    /// Whether values go stale before their lifetime is over.
+    @usableFromInline let hasStaleWindow: Bool
     /// What the owner takes a value to cost to make, given what the load took.
     let recomputeCost: (@Sendable (Key, Value, Duration) -> Double)?
 
@@ -59,6 +61,7 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             CacheEngine(countLimit: Self.failureLimit, ordering: .reuse, clock: options.clock)
         }
         staleWindow = max(0, options.staleWindow?.saturatedNanoseconds ?? 0)
+        hasStaleWindow = staleWindow > 0
     }
 
     /// What `value` costs where the caller does not say, in a store with this limit (0 or less: none). May run the
@@ -76,8 +79,13 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var isListening: Bool { flights.count.load(ordering: .sequentiallyConsistent) != 0 || failures != nil }
 
     /// The key is removed or set. Call it *before* the entry changes: see `LoadTicket`.
+    @inlinable
+    @inline(__always)
+    func willChange(_ key: Key) { if isListening { forget(key) } }
+
+    /// Takes back what loads of `key` may store, and forgets how the last one failed.
     @usableFromInline
-    func willChange(_ key: Key) {
+    func forget(_ key: Key) {
         if flights.count.load(ordering: .acquiring) != 0 { flights.revoke(key) }
         failures?.removeValue(forKey: key)
     }
@@ -124,37 +132,4 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// How many callers have joined the flight of `key` and still want its result: what tests wait for.
     package func waiterCount(forKey key: Key) -> Int { flights.flight(of: key)?.waiterCount ?? 0 }
-}
-
-/// What loading adds to the statistics. Loads are rare beside hits, so that plain atomics serve.
-final class LoadCounters: Sendable {
-    let started = Atomic<Int>(0)
-    let failed = Atomic<Int>(0)
-    let coalesced = Atomic<Int>(0)
-    let fallbacks = Atomic<Int>(0)
-    let nanoseconds = Atomic<Int64>(0)
-
-    /// Adds the time of a load, up to the longest time there is: the clock may be the user's and jump.
-    func addTime(_ elapsed: Int64) {
-        var before = nanoseconds.load(ordering: .relaxed)
-        while true {
-            let (sum, overflow) = before.addingReportingOverflow(elapsed)
-            let (isDone, now) = nanoseconds.weakCompareExchange(
-                expected: before,
-                desired: overflow ? .max : sum,
-                ordering: .relaxed
-            )
-            if isDone { return }
-            before = now
-        }
-    }
-
-    /// Adds what has been counted.
-    func add(to statistics: inout CacheStatistics) {
-        statistics.loads += started.load(ordering: .relaxed)
-        statistics.loadFailures += failed.load(ordering: .relaxed)
-        statistics.fallbacks += fallbacks.load(ordering: .relaxed)
-        statistics.coalescedLoads += coalesced.load(ordering: .relaxed)
-        statistics.totalLoadTime += .nanoseconds(nanoseconds.load(ordering: .relaxed))
-    }
 }

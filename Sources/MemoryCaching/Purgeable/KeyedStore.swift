@@ -146,11 +146,9 @@ extension KeyedStore: LoadStore {
         cost: Int,
         recomputeCost: Double?,
         expiresAfter lifetime: Duration?,
-        if condition: InsertionCondition?
+        ticket: LoadTicket
     ) -> InsertionOutcome {
-        let ticket: PurgeableStore.Condition? =
-            if case .ticket(let ticket)? = condition { .ticket(ticket) } else { nil }
-        return value.withUnsafeBytes { set($0, forKey: key, expiresAfter: lifetime, if: ticket) }
+        value.withUnsafeBytes { set($0, forKey: key, expiresAfter: lifetime, if: .ticket(ticket)) }
     }
 }
 

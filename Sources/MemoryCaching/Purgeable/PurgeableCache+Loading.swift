@@ -19,7 +19,7 @@ extension PurgeableCache {
         forKey key: Key,
         load: @autoclosure () -> @Sendable () async throws(E) -> [UInt8]
     ) async throws(E) -> [UInt8] {
-        if loading.staleWindow > 0 {
+        if loading.hasStaleWindow {
             if let bytes = loading.refreshingValue(forKey: key, load) { return bytes }
         } else if let bytes = bytes(forKey: key) {
             return bytes
@@ -35,10 +35,10 @@ extension PurgeableCache {
         forKey key: Key,
         load: @autoclosure () -> @Sendable () throws(E) -> [UInt8]
     ) async throws(E) -> [UInt8] {
-        if loading.staleWindow == 0, let bytes = bytes(forKey: key) { return bytes }
+        if !loading.hasStaleWindow, let bytes = bytes(forKey: key) { return bytes }
         let plain = load()
         let load: @Sendable () async throws(E) -> [UInt8] = { () async throws(E) -> [UInt8] in try plain() }
-        if loading.staleWindow > 0 { return try await bytes(forKey: key, load: load) }
+        if loading.hasStaleWindow { return try await bytes(forKey: key, load: load) }
         return try await loading.loadedValue(forKey: key, load)
     }
 

@@ -43,7 +43,7 @@ extension PurgeableCache {
             let (found, condition) = keyed.sight(key)
             var changed = found
             try change(&changed)
-            if loading.isListening { loading.willChange(key) }
+            loading.willChange(key)
             guard let bytes = changed else {
                 if found == nil {
                     keyed.removeFallback(key)

@@ -200,12 +200,9 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
 
     @usableFromInline
     func setGeneral(_ bytes: UnsafeRawBufferPointer, forKey key: Key, expiresAfter lifetime: Duration?) -> Bool {
-        if loading.isListening { loading.willChange(key) }
+        loading.willChange(key)
         // Options that look at the value are given a copy of it.
-        let lifetime =
-            loading.lifetimes.isVarying
-            ? loading.lifetimes.lifetime(of: Array(bytes), forKey: key, given: lifetime)
-            : lifetime ?? loading.lifetimes.afterWrite
+        let lifetime = loading.lifetimes.lifetime(of: Array(bytes), forKey: key, given: lifetime)
         return keyed.set(bytes, forKey: key, expiresAfter: lifetime) == .stored
     }
 
@@ -238,7 +235,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(1) on average.
     @discardableResult
     public func removeBytes(forKey key: Key) -> Bool {
-        if loading.isListening { loading.willChange(key) }
+        loading.willChange(key)
         return keyed.remove(key)
     }
 

@@ -192,3 +192,15 @@ struct EngineModelTests {
         }
     }
 }
+
+extension CacheEngine {
+    /// All keys and values, as they stand in the shards; no use of them.
+    fileprivate func snapshot() -> [(key: Key, value: Value)] {
+        var all: [(key: Key, value: Value)] = []
+        forEachShard { shard in
+            let storage = shard.pointee.storage
+            storage.forEachSlot { all.append((storage.entries[Int($0)].key, storage.entries[Int($0)].value)) }
+        }
+        return all
+    }
+}

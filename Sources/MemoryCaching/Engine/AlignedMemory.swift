@@ -60,7 +60,3 @@ package enum AlignedMemory {
         if byteCount >= mappedSize { _ = cms_unmap(memory, byteCount) } else { memory.deallocate() }
     }
 }
-
-/// Lets other threads run: sched_yield(2).
-@usableFromInline
-func yieldProcessor() { cms_yield() }

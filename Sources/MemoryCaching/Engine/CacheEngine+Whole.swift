@@ -42,16 +42,6 @@ extension CacheEngine {
         return result
     }
 
-    /// All keys and values at some moment; no use of them.
-    package func snapshot() -> [(key: Key, value: Value)] {
-        var all: [(key: Key, value: Value)] = []
-        forEachShard { shard in
-            let storage = shard.pointee.storage
-            storage.forEachSlot { all.append((storage.entries[Int($0)].key, storage.entries[Int($0)].value)) }
-        }
-        return all
-    }
-
     // MARK: Settings
 
     /// The cache's name, for people.

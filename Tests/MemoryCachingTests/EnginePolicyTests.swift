@@ -83,7 +83,7 @@ struct EnginePolicyTests {
         let (oldest, younger) = (table.take(1, inflation: 11), table.take(2, inflation: 11))
         #expect(oldest == nil, "the oldest has given way")
         #expect(younger != nil)
-        #expect(table.lifetime > 0)
+        #expect(table.meanAge > 0)
     }
 
     @Test("ghosts' ages survive changes of the unit of time")

@@ -124,7 +124,7 @@ extension CacheEngine {
         for step in 0..<count {
             let index = (start &+ step) & (count &- 1)
             // Bits of doubles that are not negative compare as the doubles do.
-            let height = published[index &* 2 &+ (cause == .costLimit ? 1 : 0)].load(ordering: .relaxed)
+            let height = published[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
             if height < least { (least, best) = (height, index) }
         }
         return best < 0 ? nil : Self.shard(best, of: word)
@@ -143,16 +143,16 @@ extension CacheEngine {
 
     /// From which shard the next eviction counts equals. Two threads may get the same.
     @inlinable
-    func nextTurn() -> Int {
-        let turn = evictionTurn.load(ordering: .relaxed) &+ 1
-        evictionTurn.store(turn, ordering: .relaxed)
-        return turn
+    func nextStart() -> Int {
+        let start = evictionStart.load(ordering: .relaxed) &+ 1
+        evictionStart.store(start, ordering: .relaxed)
+        return start
     }
 
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is
     /// above `price`. Its room is the caller's.
     ///
-    /// Entries of one size that came within one lifetime of the cache have one height, and each shard knows which of
+    /// Entries of one size that came within one turnover of the cache have one height, and each shard knows which of
     /// its own is the oldest. So the shards take turns: emptied one after the other, a cache would lose its newest
     /// entries before its oldest, and what leaves would lie scattered over all pages, none of which could be returned.
     ///
@@ -165,8 +165,8 @@ extension CacheEngine {
         sparing spared: (hash: UInt64, slot: UInt32)? = nil,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Eviction {
-        let turn = nextTurn()
-        while let shard = lockCheapestShard(for: cause, from: turn) {
+        let start = nextStart()
+        while let shard = lockCheapestShard(for: cause, from: start) {
             defer { unlock(shard) }
             // The slot may have become another entry's, which is spared as well, or nobody's.
             let slot =
@@ -198,11 +198,11 @@ extension CacheEngine {
     func evictRun(
         _ bytes: Int,
         below price: Double,
-        _ bytesPerFreeEntry: Int,
+        _ bytesPerCostlessEntry: Int,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Int {
-        let turn = nextTurn()
-        while let shard = lockCheapestShard(for: .memoryPressure, from: turn) {
+        let start = nextStart()
+        while let shard = lockCheapestShard(for: .memoryPressure, from: start) {
             defer { unlock(shard) }
             if shard.pointee.published != nil { prefetchVictims(of: shard) }
             var freed = 0
@@ -214,7 +214,7 @@ extension CacheEngine {
                 // Costs near Int.max are given back one by one.
                 let (sum, overflow) = costs.addingReportingOverflow(cost)
                 if overflow { shard.pointee.room.pointee.giveBack(places: 0, cost: cost) } else { costs = sum }
-                freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerFreeEntry).partialValue
+                freed = freed.addingReportingOverflow(cost > 0 ? cost : bytesPerCostlessEntry).partialValue
                 if freed < 0 { freed = .max }
             }
             shard.pointee.room.pointee.giveBack(places: places, cost: costs)

@@ -101,7 +101,7 @@ extension CacheEngine {
         } else {
             info.density = density(cost: cost, recomputeCost: recomputeCost)
         }
-        if cost == 0 { info.bits |= EntryInfo.free }
+        if cost == 0 { info.bits |= EntryInfo.costless }
         if let hooks {
             if hooks.isDiscardable(value) {
                 info.bits |= EntryInfo.discardable

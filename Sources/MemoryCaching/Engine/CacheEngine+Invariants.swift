@@ -77,7 +77,7 @@ extension CacheEngine {
     private func checkQueues(of shard: ShardPointer) {
         let view = shard.pointee.storage.view
         var queued = 0
-        for (queues, isFree) in [(shard.pointee.order.costly, false), (shard.pointee.order.free, true)] {
+        for (queues, isCostless) in [(shard.pointee.order.costly, false), (shard.pointee.order.costless, true)] {
             var least = Float.infinity
             queues.forEachHead { head in
                 var slot = head
@@ -88,8 +88,8 @@ extension CacheEngine {
                     queued += 1
                     precondition(meta.previous == previous, "a queue's links disagree")
                     precondition(meta.info.stay == view[head].pointee.info.stay, "an entry is in another's queue")
-                    precondition(meta.info.has(EntryInfo.free) == isFree, "an entry is on the wrong side")
-                    precondition(isFree == (shard.pointee.storage.cost(of: slot) == 0), "cost and queue disagree")
+                    precondition(meta.info.has(EntryInfo.costless) == isCostless, "an entry is on the wrong side")
+                    precondition(isCostless == (shard.pointee.storage.cost(of: slot) == 0), "cost and queue disagree")
                     if previous != 0 {
                         precondition(meta.height >= view[previous].pointee.height, "a queue is not sorted")
                     }

@@ -10,19 +10,18 @@ extension CacheEngine: ReclaimableCache {
     /// Made with the first shard; nil where the cache takes no part, or is empty.
     var account: PressureAccount? {
         let word = directory.load(ordering: .acquiring)
-        return word == 0 ? nil : Self.shard(0, of: word).pointee.ledger.pointee.account
+        return word == 0 ? nil : Self.shard(0, of: word).pointee.policy.pointee.account
     }
 
     /// What one byte of an entry without a cost is of its price: such entries are ranked by the piece.
-    @usableFromInline var bytesPerFreeEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
+    @usableFromInline var bytesPerCostlessEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
 
     @usableFromInline
     package var marginalPrice: Double {
         var price = Double.infinity
         let isWhole = forEachFreeShard { shard in
             price = min(price, shard.pointee.leastHeight(for: .costLimit))
-            let free = shard.pointee.base + Double(shard.pointee.order.free.leastHeight)
-            price = min(price, free / Double(bytesPerFreeEntry))
+            price = min(price, shard.pointee.leastCostlessHeight() / Double(bytesPerCostlessEntry))
         }
         // A shard in use is not waited for: with 160 threads that wanted room in 40 caches, 156 stood waiting to ask
         // for prices. What was known before serves, and 0, which has the cache asked, where nothing was: a cache that
@@ -35,16 +34,16 @@ extension CacheEngine: ReclaimableCache {
 
     @usableFromInline
     package var reclaimableBytes: Int {
-        var free = 0
+        var costless = 0
         forEachShard { shard in
             let storage = shard.pointee.storage
             guard let costs = storage.costs else {
-                free += storage.count
+                costless += storage.count
                 return
             }
-            storage.forEachSlot { if costs[Int($0)] == 0 { free += 1 } }
+            storage.forEachSlot { if costs[Int($0)] == 0 { costless += 1 } }
         }
-        let (estimate, overflow) = free.multipliedReportingOverflow(by: bytesPerFreeEntry)
+        let (estimate, overflow) = costless.multipliedReportingOverflow(by: bytesPerCostlessEntry)
         let (sum, carried) = estimate.addingReportingOverflow(heldCost)
         return overflow || carried ? .max : sum
     }
@@ -78,14 +77,14 @@ extension CacheEngine: ReclaimableCache {
     @inlinable
     @inline(never)
     func evictLeast(_ bytes: Int, below price: Double) -> Int {
-        let bytesPerFreeEntry = bytesPerFreeEntry
+        let bytesPerCostlessEntry = bytesPerCostlessEntry
         var freed = 0
         publishAll()
         while freed < bytes {
             var departures = EntryDepartures<Key, Value>()
             defer { finish(departures) }
             for _ in 0..<16 where freed < bytes {
-                let run = evictRun(bytes - freed, below: price, bytesPerFreeEntry, into: &departures)
+                let run = evictRun(bytes - freed, below: price, bytesPerCostlessEntry, into: &departures)
                 if run == 0 { return freed }
                 freed = freed.addingReportingOverflow(run).partialValue
             }
@@ -105,8 +104,8 @@ extension CacheEngine: ReclaimableCache {
         let word = directory.load(ordering: .acquiring)
         guard word != 0, price.isFinite, price > 0 else { return }
         // Where all entries are ranked by the piece, so is inflation.
-        let height = heldCost == 0 ? price * Double(bytesPerFreeEntry) : price
-        Self.shard(0, of: word).pointee.ledger.pointee.raiseInflation(to: height)
+        let height = heldCost == 0 ? price * Double(bytesPerCostlessEntry) : price
+        Self.shard(0, of: word).pointee.policy.pointee.raiseInflation(to: height)
         forEachShard { $0.pointee.raiseInflation(to: height) }
     }
 }

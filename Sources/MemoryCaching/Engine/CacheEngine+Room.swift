@@ -217,7 +217,7 @@ extension CacheEngine {
             var best = own
             for step in 0..<looks {
                 let index = (start &+ step) & (count &- 1)
-                let height = first[index &* 2 &+ (cause == .costLimit ? 1 : 0)].load(ordering: .relaxed)
+                let height = first[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
                 if height < least { (least, best) = (height, index) }
             }
             if isByUse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }

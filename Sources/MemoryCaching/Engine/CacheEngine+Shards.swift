@@ -18,14 +18,14 @@ extension CacheEngine {
     @inline(__always)
     static var shardStride: Int { (ShardLock.distance &+ MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
 
-    /// Bytes of the ledger and its lock.
-    static var ledgerSize: Int { (ShardLock.distance + MemoryLayout<PolicyLedger>.size + 63) & ~63 }
+    /// Bytes of the shared policy and its lock.
+    static var policySize: Int { (ShardLock.distance + MemoryLayout<SharedPolicy>.size + 63) & ~63 }
 
-    /// Bytes of the account of room and of the lock of large insertions: cache lines of its own.
+    /// Bytes of the room and of the lock of large insertions: cache lines of its own.
     static var roomSize: Int { (ShardLock.distance + MemoryLayout<Room>.size + 63) & ~63 }
 
-    /// Bytes of the block of the ledger, the room and the one shard that a cache begins with.
-    static var firstBlockSize: Int { ledgerSize + roomSize + TablePlace.size(count: 1) + shardStride }
+    /// Bytes of the block of the shared policy, the room and the one shard that a cache begins with.
+    static var firstBlockSize: Int { policySize + roomSize + TablePlace.size(count: 1) + shardStride }
 
     /// Bytes before the first of `count` shards: the heights that they publish, and the places of their tables.
     static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + TablePlace.size(count: count) }
@@ -125,18 +125,18 @@ extension CacheEngine {
         return (lockShard(hash), 0)
     }
 
-    /// Makes the one shard that a cache begins with, and the ledger before it, in one block.
+    /// Makes the one shard that a cache begins with, and the shared policy before it, in one block.
     @usableFromInline
     @inline(never)
     func makeFirstShard() {
         let block = AlignedMemory.allocate(Self.firstBlockSize)
-        let ledger = (block + ShardLock.distance).bindMemory(to: PolicyLedger.self, capacity: 1)
-        ShardLock(guarding: ledger).initialize()
-        ledger.initialize(to: PolicyLedger(account: governor.map(PressureAccount.init(governor:))))
-        let room = (block + Self.ledgerSize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
+        let policy = (block + ShardLock.distance).bindMemory(to: SharedPolicy.self, capacity: 1)
+        ShardLock(guarding: policy).initialize()
+        policy.initialize(to: SharedPolicy(account: governor.map(PressureAccount.init(governor:))))
+        let room = (block + Self.policySize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
         ShardLock(guarding: room).initialize()
         room.initialize(to: Room())
-        let word = UInt(bitPattern: block + Self.ledgerSize + Self.roomSize + TablePlace.size(count: 1))
+        let word = UInt(bitPattern: block + Self.policySize + Self.roomSize + TablePlace.size(count: 1))
         let tablePlace = TablePlace(0, before: word)
         tablePlace.initialize()
         let shard = Self.shard(0, of: word)
@@ -145,7 +145,7 @@ extension CacheEngine {
             to: Shard(
                 storage: makeStorage(),
                 room: room,
-                ledger: ledger,
+                policy: policy,
                 published: nil,
                 tablePlace: tablePlace,
                 shardCount: 1
@@ -156,7 +156,7 @@ extension CacheEngine {
         if !directory.compareExchange(expected: 0, desired: word, ordering: .acquiringAndReleasing).exchanged {
             shard.pointee.storage.deallocate()
             shard.deinitialize(count: 1)
-            ledger.deinitialize(count: 1)
+            policy.deinitialize(count: 1)
             AlignedMemory.deallocate(block, Self.firstBlockSize)
         }
     }
@@ -249,7 +249,7 @@ extension CacheEngine {
                 to: Shard(
                     storage: makeStorage(),
                     room: old.pointee.room,
-                    ledger: old.pointee.ledger,
+                    policy: old.pointee.policy,
                     published: published + index * 2,
                     tablePlace: tablePlace,
                     shardCount: count
@@ -260,7 +260,7 @@ extension CacheEngine {
             // Else an entry's epoch comes again, and uses of it move nothing while it does.
             shard.pointee.epoch = old.pointee.epoch
             shard.pointee.weights = old.pointee.weights
-            shard.pointee.ghosts.lifetime = old.pointee.ghosts.lifetime
+            shard.pointee.ghosts.meanAge = old.pointee.ghosts.meanAge
             shard.pointee.ghosts.unit = old.pointee.ghosts.unit
             shard.pointee.storage.generation = old.pointee.storage.generation
         }
@@ -325,7 +325,7 @@ extension CacheEngine {
         let word = directory.load(ordering: .acquiring)
         if word == 0 { return }
         let count = 1 << Int(word & 63)
-        let ledger = Self.shard(0, of: word).pointee.ledger
+        let policy = Self.shard(0, of: word).pointee.policy
         for index in 0..<count {
             let shard = Self.shard(index, of: word)
             let storage = shard.pointee.storage
@@ -342,9 +342,9 @@ extension CacheEngine {
             let block = UnsafeMutableRawPointer(bitPattern: word & ~63)! - headerSize
             AlignedMemory.deallocate(block, headerSize + count * Self.shardStride)
         }
-        ledger.deinitialize(count: 1)
+        policy.deinitialize(count: 1)
         AlignedMemory.deallocate(
-            UnsafeMutableRawPointer(ledger) - ShardLock.distance,
+            UnsafeMutableRawPointer(policy) - ShardLock.distance,
             Self.firstBlockSize
         )
     }

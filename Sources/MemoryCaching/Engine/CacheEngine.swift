@@ -58,7 +58,7 @@ public import Synchronization
 //    unlocking.
 // 3. Keys are never hashed again: what was stored is found by what was stored, whatever became of the key.
 // 4. The lock of large insertions comes before any shard's. At most one shard's lock is waited for at a time; a second
-//    one is only tried. The ledger's lock is a leaf.
+//    one is only tried. The shared policy's lock is a leaf.
 // 5. A newcomer is never its own victim, nor is the entry that it replaces; what costs nothing is no victim of a cost
 //    limit.
 
@@ -97,8 +97,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
     /// truth values: an empty cache is not larger for it.
     let knownPrice = Atomic<UInt32>(0)
-    /// Whose turn it is among shards of equal price. Two threads may take the same turn; that does no harm.
-    @usableFromInline let evictionTurn = Atomic<Int>(0)
+    /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
+    @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
     /// Evicts as the governor asks; see ``evict(bytes:below:)``. The governor knows a cache by a protocol, and what is
     /// called by a protocol is compiled for any key and value: evicting so takes six times as long. So whoever makes an

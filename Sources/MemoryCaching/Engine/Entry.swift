@@ -49,12 +49,12 @@ struct EntryInfo: Equatable {
     @inline(__always)
     init(bits: UInt32) { self.bits = bits }
 
-    // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 free
+    // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 costless
     //         | 29 discardable | 30 expires | 31 order of use
     @inlinable @inline(__always) static var touched: UInt32 { 1 << 26 }
     @inlinable @inline(__always) static var firstStay: UInt32 { 1 << 27 }
     /// Costs nothing, so it is no victim for a cost limit.
-    @inlinable @inline(__always) static var free: UInt32 { 1 << 28 }
+    @inlinable @inline(__always) static var costless: UInt32 { 1 << 28 }
     @inlinable @inline(__always) static var discardable: UInt32 { 1 << 29 }
     @inlinable @inline(__always) static var expires: UInt32 { 1 << 30 }
     /// Kept in order of use: a hit moves it to the end of its queue.
@@ -63,9 +63,9 @@ struct EntryInfo: Equatable {
     @inlinable @inline(__always) static var slow: UInt32 { discardable | expires | exact }
 
     /// What an entry keeps as long as its value's kind and worth are the same: density and all flags but those of use.
-    @inlinable @inline(__always) static var kind: UInt32 { 0xFFF << 10 | free | slow }
+    @inlinable @inline(__always) static var kind: UInt32 { 0xFFF << 10 | costless | slow }
 
-    /// A slot without an entry: all flags at once, which no entry has (nothing free is discardable *and* of level 15
+    /// A slot without an entry: all flags at once, which no entry has (nothing costless is discardable *and* of level 15
     /// on its first stay).
     @inlinable @inline(__always) static var vacant: EntryInfo { EntryInfo(bits: .max) }
 

@@ -22,7 +22,7 @@ struct CacheLimits: ~Copyable {
     }
 }
 
-/// The one account of a cache's room: how many places and how much cost have been handed out to its shards.
+/// The one record of a cache's room: how many places and how much cost have been handed out to its shards.
 ///
 /// Room has one owner at a time: nobody, an entry, or (cost only) the stock of a shard. It changes hands under the lock
 /// of a shard, and no thread takes any of it along when it unlocks. So no call waits for room that another call holds.

@@ -45,7 +45,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     @usableFromInline let room: UnsafeMutablePointer<Room>
     @usableFromInline var order = EvictionOrder()
-    @usableFromInline let ledger: UnsafeMutablePointer<PolicyLedger>
+    @usableFromInline let policy: UnsafeMutablePointer<SharedPolicy>
     /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
     /// the only shard. Others read them without this shard's lock, so they are hints.
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
@@ -64,18 +64,18 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     init(
         storage: EntryStorage<Key, Value>,
         room: UnsafeMutablePointer<Room>,
-        ledger: UnsafeMutablePointer<PolicyLedger>,
+        policy: UnsafeMutablePointer<SharedPolicy>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
         tablePlace: TablePlace,
         shardCount: Int
     ) {
         self.storage = storage
         self.room = room
-        self.ledger = ledger
+        self.policy = policy
         self.published = published
         self.tablePlace = tablePlace
         tickLength = 0x1p-4 / Double(shardCount)
-        inflation = ledger.pointee.inflation
+        inflation = policy.pointee.inflation
         base = inflation
     }
 
@@ -123,7 +123,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     @inline(never)
     mutating func tick() {
-        inflation = ledger.pointee.advanceInflation(beyond: inflation, by: tickLength)
+        inflation = policy.pointee.advanceInflation(beyond: inflation, by: tickLength)
         // Up to 512, a `Float` tells the ticks of 128 shards apart.
         if inflation - base > 512 { rebase(by: Float(inflation - base)) }
     }
@@ -174,6 +174,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     mutating func leastHeight(for cause: RemovalCause) -> Double { base + Double(order.leastHeight(for: cause)) }
 
+    /// The same of those that cost nothing.
+    mutating func leastCostlessHeight() -> Double { base + Double(order.costless.leastHeight) }
+
     /// The entry to go next for `cause`, having given those at the heads that have been used another stay: at most 32
     /// of them, so that no insertion takes long. Raises L to what those bought before. 0 where nothing can go.
     @inlinable
@@ -198,8 +201,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Tells the other shards of L, and learns what they have told.
     @inlinable
     mutating func shareInflation() {
-        ledger.pointee.raiseInflation(to: inflation)
-        inflation = max(inflation, ledger.pointee.inflation)
+        policy.pointee.raiseInflation(to: inflation)
+        inflation = max(inflation, policy.pointee.inflation)
     }
 
     /// Raises L to `height` where it is lower.
@@ -221,9 +224,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let count = storage.count
         let length = info.stay.length
         let kind = PolicyWeights.classOf(info)
-        let lifetime = Float(ghosts.lifetime)
+        let meanAge = Float(ghosts.meanAge)
         let spent =
-            min(length, lifetime > 0 ? lifetime : length)
+            min(length, meanAge > 0 ? meanAge : length)
             * (info.density == .one ? 1 : FastLogarithm.exp2(-info.density.octaves))
         let deviation = info.density.octaves - weights.meanDensity
         evidence.expenses[kind] += spent
@@ -248,9 +251,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(never)
     mutating func settleEvidence(residents: Int) {
         shareInflation()
-        PolicyLedger.exchange(ledger, &evidence, &weights, residents: residents)
+        SharedPolicy.exchange(policy, &evidence, &weights, residents: residents)
         let risen = inflation - base
-        if ghosts.lifetime > 0, risen > 16384 * ghosts.lifetime { rebase(by: Float(risen)) }
+        if ghosts.meanAge > 0, risen > 16384 * ghosts.meanAge { rebase(by: Float(risen)) }
     }
 
     @inlinable
@@ -268,9 +271,16 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         guard let published else { return }
         let all = leastHeight(for: .memoryPressure).bitPattern
         let costly = leastHeight(for: .costLimit).bitPattern
-        if published[0].load(ordering: .relaxed) != all { published[0].store(all, ordering: .relaxed) }
-        if published[1].load(ordering: .relaxed) != costly { published[1].store(costly, ordering: .relaxed) }
+        let (first, second) = (Self.publishedPlace(of: 0, for: .memoryPressure), Self.publishedPlace(of: 0, for: .costLimit))
+        if published[first].load(ordering: .relaxed) != all { published[first].store(all, ordering: .relaxed) }
+        if published[second].load(ordering: .relaxed) != costly { published[second].store(costly, ordering: .relaxed) }
     }
+
+    /// Where shard `index` publishes the height of its least head that may go for `cause`, counted from the first
+    /// shard's.
+    @inlinable
+    @inline(__always)
+    static func publishedPlace(of index: Int, for cause: RemovalCause) -> Int { index &* 2 &+ (cause == .costLimit ? 1 : 0) }
 
     // MARK: Entries
 

@@ -37,7 +37,7 @@ package struct ShardLock {
 
     /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
     /// modified as a whole while others try the lock. As many as the strictest alignment of what is guarded: the
-    /// ledger's vectors of four doubles.
+    /// shared policy's vectors of four doubles.
     @inlinable
     @inline(__always)
     static var distance: Int { 32 }

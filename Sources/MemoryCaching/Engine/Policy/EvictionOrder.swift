@@ -9,7 +9,7 @@
 @usableFromInline
 struct EvictionOrder {
     @usableFromInline var costly = StayQueues()
-    @usableFromInline var free = StayQueues()
+    @usableFromInline var costless = StayQueues()
 
     @inlinable
     init() {}
@@ -17,20 +17,20 @@ struct EvictionOrder {
     /// The height of the least head that may go for `cause`; infinite where there is none.
     @inlinable
     func leastHeight(for cause: RemovalCause) -> Float {
-        cause == .costLimit ? costly.leastHeight : min(costly.leastHeight, free.leastHeight)
+        cause == .costLimit ? costly.leastHeight : min(costly.leastHeight, costless.leastHeight)
     }
 
     /// The slot of least height that may go for `cause`; 0 where there is none.
     @inlinable
     func least(for cause: RemovalCause) -> UInt32 {
-        cause != .costLimit && free.leastHeight < costly.leastHeight ? free.least : costly.least
+        cause != .costLimit && costless.leastHeight < costly.leastHeight ? costless.least : costly.least
     }
 
     /// Appends `slot`, whose stay, height and flags are set, to its queue.
     @inlinable
     mutating func append(_ slot: UInt32, in view: SlabView) {
-        if view[slot].pointee.info.has(EntryInfo.free) {
-            free.append(slot, in: view)
+        if view[slot].pointee.info.has(EntryInfo.costless) {
+            costless.append(slot, in: view)
         } else {
             costly.append(slot, in: view)
         }
@@ -39,8 +39,8 @@ struct EvictionOrder {
     /// Takes `slot` out of its queue.
     @inlinable
     mutating func unlink(_ slot: UInt32, in view: SlabView) {
-        if view[slot].pointee.info.has(EntryInfo.free) {
-            free.unlink(slot, in: view)
+        if view[slot].pointee.info.has(EntryInfo.costless) {
+            costless.unlink(slot, in: view)
         } else {
             costly.unlink(slot, in: view)
         }
@@ -49,8 +49,8 @@ struct EvictionOrder {
     /// Moves `slot` to the end of its queue, at `height`.
     @inlinable
     mutating func moveToEnd(_ slot: UInt32, height: Float, in view: SlabView) {
-        if view[slot].pointee.info.has(EntryInfo.free) {
-            free.moveToEnd(slot, height: height, in: view)
+        if view[slot].pointee.info.has(EntryInfo.costless) {
+            costless.moveToEnd(slot, height: height, in: view)
         } else {
             costly.moveToEnd(slot, height: height, in: view)
         }
@@ -60,27 +60,27 @@ struct EvictionOrder {
     @usableFromInline
     mutating func lower(by delta: Float) {
         costly.lower(by: delta)
-        free.lower(by: delta)
+        costless.lower(by: delta)
     }
 
     /// Forgets all entries.
     @usableFromInline
     mutating func removeAll() {
         costly.removeAll()
-        free.removeAll()
+        costless.removeAll()
     }
 
     /// Calls `body` with the first slot of each queue that has any.
     @usableFromInline
     func forEachHead(_ body: (UInt32) -> Void) {
         costly.forEachHead(body)
-        free.forEachHead(body)
+        costless.forEachHead(body)
     }
 
     /// Frees the queues.
     @usableFromInline
     func deallocate() {
         costly.deallocate()
-        free.deallocate()
+        costless.deallocate()
     }
 }

@@ -11,8 +11,8 @@
 /// oldest of its set, so there is no list, and a ghost costs four bytes. There is about one ghost for each resident
 /// (0.7 to 1.4): twice as many buy half a point of misses, fingerprints of 8 bits lose more.
 ///
-/// Time is the cache's inflation L in steps of a unit, a power of two that follows the ghosts' mean lifetime, modulo
-/// 2¹⁴: at least 128 steps a lifetime, and a ghost would have to outlive 8 mean lifetimes to look young again.
+/// Time is the cache's inflation L in steps of a unit, a power of two that follows the ghosts' mean age at their
+/// end, modulo 2¹⁴: at least 128 steps in that, and a ghost would have to get 8 times as old to look young again.
 @usableFromInline
 struct GhostTable {
     @usableFromInline var ghosts: UnsafeMutablePointer<UInt32>?
@@ -23,7 +23,7 @@ struct GhostTable {
     /// Inflation per step of time.
     @usableFromInline var unit: Double = 0
     /// Mean L between a ghost's eviction and its end, G of the policy; 0 while unknown.
-    @usableFromInline var lifetime: Double = 0
+    @usableFromInline var meanAge: Double = 0
     /// Ghosts to be remembered yet before the stamps may be rewritten again: a rewriting is paid by as many insertions
     /// as an eighth of the table has places, however fast L stands still or runs.
     @usableFromInline var rescaleDelay = 0
@@ -96,9 +96,9 @@ struct GhostTable {
         set[victim] = Self.fingerprint(hash) | UInt32(truncatingIfNeeded: `class`) &<< 16 | now &<< 18
         guard oldest <= Self.stampMask else { return }
         // An exponential mean over 50 overwritten ghosts.
-        lifetime += 0.02 * (Double(oldest) * unit - lifetime)
+        meanAge += 0.02 * (Double(oldest) * unit - meanAge)
         rescaleDelay &-= 1
-        if rescaleDelay <= 0, lifetime > 2048 * unit || (lifetime < 128 * unit && lifetime > 0) {
+        if rescaleDelay <= 0, meanAge > 2048 * unit || (meanAge < 128 * unit && meanAge > 0) {
             rescale(inflation: inflation)
         }
     }
@@ -125,12 +125,12 @@ struct GhostTable {
         setMask = UInt64(sets - 1)
     }
 
-    /// Chooses a unit of about a 512th of the mean lifetime and rewrites all stamps in it.
+    /// Chooses a unit of about a 512th of the mean age and rewrites all stamps in it.
     @usableFromInline
     mutating func rescale(inflation: Double) {
         guard let ghosts else { return }
         rescaleDelay = capacity / 8
-        let newUnit = Self.powerOfTwo(notAbove: lifetime / 512)
+        let newUnit = Self.powerOfTwo(notAbove: meanAge / 512)
         let now = stamp(inflation)
         let ratio = unit / newUnit
         unit = newUnit

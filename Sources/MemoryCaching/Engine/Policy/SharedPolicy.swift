@@ -6,11 +6,11 @@
 
 public import Synchronization
 
-/// What all shards of a cache share beside the budget.
+/// What all shards of a cache share beside the room.
 ///
 /// In raw memory of the first shard's block: an empty cache has none of it.
 @usableFromInline
-struct PolicyLedger: ~Copyable {
+struct SharedPolicy: ~Copyable {
     /// Guarded by the lock before this structure, which is a leaf: no other lock is taken under it.
     @usableFromInline var learner = PolicyLearner()
     /// L, the bits of a `Double` that never decreases.
@@ -52,15 +52,15 @@ struct PolicyLedger: ~Copyable {
     /// Hands in a shard's evidence and brings its weights up to date.
     @usableFromInline
     static func exchange(
-        _ ledger: UnsafeMutablePointer<PolicyLedger>,
+        _ policy: UnsafeMutablePointer<SharedPolicy>,
         _ evidence: inout PolicyEvidence,
         _ weights: inout PolicyWeights,
         residents: Int
     ) {
-        let lock = ShardLock(guarding: UnsafeMutableRawPointer(ledger))
+        let lock = ShardLock(guarding: UnsafeMutableRawPointer(policy))
         lock.lock()
-        ledger.pointee.learner.absorb(evidence, residents: residents)
-        ledger.pointee.learner.update(&weights)
+        policy.pointee.learner.absorb(evidence, residents: residents)
+        policy.pointee.learner.update(&weights)
         lock.unlock()
         evidence = PolicyEvidence()
     }

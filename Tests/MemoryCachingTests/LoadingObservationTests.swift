@@ -120,4 +120,26 @@ struct LoadingObservationTests {
         await task.value
         #expect(rounds.value == 2)
     }
+
+    @Test("Maintenance frees what has expired in a purgeable cache, and does not keep the cache alive")
+    func purgeableMaintenance() {
+        let clock = ManualClock()
+        var maintenance = CacheMaintenance(clock: clock)
+        weak var gone: PurgeableCache<Int>?
+        do {
+            let cache = PurgeableCache<Int>(options: .init(clock: clock))
+            gone = cache
+            maintenance.add(cache)
+            cache.setBytes([1, 2, 3], forKey: 1, expiresAfter: .seconds(5))
+            maintenance.perform()
+            #expect(cache.store.room.count.held == 1)
+            clock.advance(by: .seconds(6))
+            // By the store's own count: asking the cache would sweep.
+            #expect(cache.store.room.count.held == 1)
+            maintenance.perform()
+            #expect(cache.store.room.count.held == 0)
+        }
+        #expect(gone == nil)
+        maintenance.perform()
+    }
 }

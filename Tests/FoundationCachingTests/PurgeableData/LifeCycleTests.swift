@@ -165,6 +165,9 @@ import Testing
             #expect(access.target === data)
             access.length = 4
             #expect(access.length == 4)
+            // Reads and writes by the one subscript.
+            access.length += 1
+            #expect(data.length == 5)
         }
         data.discardContentIfPossible()
         #expect(data.isContentDiscarded())

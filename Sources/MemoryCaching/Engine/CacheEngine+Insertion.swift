@@ -8,9 +8,6 @@ public import Synchronization
 
 // Storing a value, in four steps: prepare (no lock), exchange in place, make room, store (one critical section).
 extension CacheEngine {
-    /// What an insertion is charged at most: a tebibyte. Costs near `Int.max` must not overflow the governor's sums.
-    @usableFromInline static var largestCharge: Int { 1 << 40 }
-
     /// Stores `value`, evicting others where the limits ask for it.
     ///
     /// A value whose cost alone is larger than the total cost limit is refused, and what was stored under `key` goes
@@ -234,43 +231,5 @@ extension CacheEngine {
             cause: .costLimit,
             isDiscardable: newcomer.info.has(EntryInfo.discardable)
         )
-    }
-
-    // MARK: Credit
-
-    /// Charges an insertion to the credit of `shard`, which is locked, and says whether that must be settled first.
-    ///
-    /// An insertion by a removal handler, or by code that the governor runs, leaves its charge to the insertions to
-    /// come: else handlers that insert would call themselves without end.
-    @inlinable
-    @inline(__always)
-    func charge(_ newcomer: Newcomer, to shard: ShardPointer) -> Bool {
-        let isSpent = shard.pointee.credit.spend(min(newcomer.cost, Self.largestCharge))
-        return (isSpent || (Self.isSixteenth(newcomer.hash) && isLookOverdue)) && !UserCode.isRunning
-    }
-
-    /// Whether this insertion is one of those that look at the clock: one in sixteen, wherever it goes. Shards that
-    /// counted for themselves would all begin anew together when their credits are revoked.
-    @inlinable
-    @inline(__always)
-    static func isSixteenth(_ hash: UInt64) -> Bool { hash & 0xF0_0000_0000 == 0 }
-
-    /// Whether it is long since anybody looked at usage; see ``MemoryGovernor``.
-    @usableFromInline
-    @inline(never)
-    var isLookOverdue: Bool { governor?.isLookOverdue ?? false }
-
-    /// Takes the spent credit out of `shard`, unlocks it, and asks the governor for another. Until that is granted,
-    /// every insertion into the shard asks.
-    @usableFromInline
-    @inline(never)
-    func settleCredit(of shard: ShardPointer, _ hash: UInt64) {
-        let spent = shard.pointee.credit.take()
-        unlock(shard)
-        guard let account else { return }
-        let credit = UserCode.run { account.renew(spent, for: self) }
-        let shard = lockShard(hash)
-        shard.pointee.credit.add(credit)
-        unlock(shard)
     }
 }

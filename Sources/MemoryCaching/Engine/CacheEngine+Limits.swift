@@ -7,42 +7,6 @@
 internal import Synchronization
 
 extension CacheEngine {
-    // MARK: Totals
-
-    /// What has been handed out; nil before the first access.
-    @usableFromInline
-    var room: UnsafeMutablePointer<Room>? {
-        let word = directory.load(ordering: .acquiring)
-        return word == 0 ? nil : Self.shard(0, of: word).pointee.room
-    }
-
-    /// Entries held, those whose lifetime is over among them.
-    @usableFromInline
-    var entryCount: Int { room?.pointee.places.load(ordering: .relaxed) ?? 0 }
-
-    /// Sum of the costs held, of entries whose lifetime is over too; saturates at `Int.max`.
-    @usableFromInline
-    var heldCost: Int {
-        guard let room else { return 0 }
-        let handedOut = room.pointee.totalCost
-        guard limits.cost.load(ordering: .relaxed) > 0, shardCount > 1 else { return handedOut }
-        var stocks = 0
-        forEachShard { stocks += $0.pointee.stock }
-        return max(0, handedOut - stocks)
-    }
-
-    /// Returns the stocks of all shards to what nobody has.
-    @usableFromInline
-    func drainStocks() {
-        guard shardCount > 1 else { return }
-        forEachShard { shard in
-            shard.pointee.room.pointee.giveBack(places: 0, cost: shard.pointee.stock)
-            shard.pointee.stock = 0
-        }
-    }
-
-    // MARK: Limits
-
     /// Entries at most; 0 or less is no limit. Setting it evicts at once.
     package var countLimit: Int {
         get { limits.count.load(ordering: .relaxed) }

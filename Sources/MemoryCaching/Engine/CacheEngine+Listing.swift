@@ -49,7 +49,7 @@ extension CacheEngine {
         let key: Key
     }
 
-    /// The next entries from `place` on, ``mostSwept`` at most; false behind the last one.
+    /// The next entries from `place` on, ``SweptPiece/mostEntries`` at most; false behind the last one.
     private func nextEntries(from place: inout EngineSweep, into met: inout [Met]) -> Bool {
         met.removeAll(keepingCapacity: true)
         return !advance(&place) { shard, place in

@@ -86,6 +86,19 @@ extension CacheEngine {
         return true
     }
 
+    /// Removes the entry for `key` if it is there as a fallback alone.
+    @usableFromInline
+    func removeFallback(forKey key: Key) {
+        guard fallbackLifetime > 0 else { return }
+        let now = clock.nanoseconds()
+        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
+            removeLocked(shard, slot, cause: .expired)
+        } else {
+            unlock(shard)
+        }
+    }
+
     /// Whether `condition` holds of the entry at `slot`, or of none where that is 0; the shard is locked.
     @inlinable
     func holds(_ condition: InsertionCondition, _ shard: ShardPointer, _ slot: UInt32) -> Bool {

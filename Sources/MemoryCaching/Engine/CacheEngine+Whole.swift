@@ -4,12 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import ForkSafety
 internal import Synchronization
 
 extension CacheEngine {
-    // MARK: Looking at the whole
-
     /// Entries held, without those whose lifetime is over.
     package var count: Int {
         removeExpired()
@@ -42,40 +39,37 @@ extension CacheEngine {
         return result
     }
 
-    // MARK: Settings
+    // MARK: What has been handed out
 
-    /// The cache's name, for people.
-    package var name: String {
-        get { settings.withLock { $0.name } }
-        set {
-            var name = newValue
-            settings.withLock { swap(&$0.name, &name) }
-        }
-    }
-
-    /// Whether values whose content is gone are dropped at lookup and in sweeps.
-    package var evictsValuesWithDiscardedContent: Bool {
-        get { evictsDiscarded.load(ordering: .relaxed) }
-        set { evictsDiscarded.store(newValue, ordering: .relaxed) }
-    }
-
-    /// Called once for every departure, on the thread that caused it, after every lock is released.
+    /// What has been handed out; nil before the first access.
     @usableFromInline
-    package var removalObserver: ((Key, Value, RemovalCause) -> Void)? {
-        get { settings.withLock { Observer(call: $0.observer) }.call }
-        set {
-            // What the old observer captured is let go of here, outside the mutex.
-            var observer = Observer(call: newValue)
-            settings.withLock { settings in
-                swap(&settings.observer, &observer.call)
-                hasObserver.store(settings.observer != nil, ordering: .relaxed)
-            }
-        }
+    var room: UnsafeMutablePointer<Room>? {
+        let word = directory.load(ordering: .acquiring)
+        return word == 0 ? nil : Self.shard(0, of: word).pointee.room
     }
 
-    /// An observer on its way through the mutex.
-    private struct Observer: @unchecked Sendable {
-        // Called on whichever thread removes an entry, by the contract of the engine's own type.
-        var call: ((Key, Value, RemovalCause) -> Void)?
+    /// Entries held, those whose lifetime is over among them.
+    @usableFromInline
+    var entryCount: Int { room?.pointee.places.load(ordering: .relaxed) ?? 0 }
+
+    /// Sum of the costs held, of entries whose lifetime is over too; saturates at `Int.max`.
+    @usableFromInline
+    var heldCost: Int {
+        guard let room else { return 0 }
+        let handedOut = room.pointee.totalCost
+        guard limits.cost.load(ordering: .relaxed) > 0, shardCount > 1 else { return handedOut }
+        var stocks = 0
+        forEachShard { stocks += $0.pointee.stock }
+        return max(0, handedOut - stocks)
+    }
+
+    /// Returns the stocks of all shards to what nobody has.
+    @usableFromInline
+    func drainStocks() {
+        guard shardCount > 1 else { return }
+        forEachShard { shard in
+            shard.pointee.room.pointee.giveBack(places: 0, cost: shard.pointee.stock)
+            shard.pointee.stock = 0
+        }
     }
 }

@@ -15,7 +15,7 @@ package struct EngineSweep: Sendable {
 }
 
 extension CacheEngine {
-    /// Removes the obsolete among the next entries, ``mostSwept`` at most, from `place` on, which moves on.
+    /// Removes the obsolete among the next entries, ``SweptPiece/mostEntries`` at most, from `place` on, which moves on.
     ///
     /// - Parameter isObsolete: runs under the lock of a shard: it compares plain words and calls nobody.
     /// - Returns: whether the sweep has come to the end. Entries that came in behind it were not looked at.
@@ -35,7 +35,7 @@ extension CacheEngine {
     /// Calls `body`, with their shard locked, with the next entries from `place` on, which moves on; true if there is
     /// no next one.
     ///
-    /// - Parameter body: answers whether the entry counts: a piece ends after ``mostSwept`` that do.
+    /// - Parameter body: answers whether the entry counts: a piece ends after ``SweptPiece/mostEntries`` that do.
     func advance(_ place: inout EngineSweep, _ body: (ShardPointer, EngineSweep) -> Bool) -> Bool {
         guard let shard = lockShard(at: place.shard) else { return true }
         defer { unlock(shard) }
@@ -44,8 +44,8 @@ extension CacheEngine {
             place.shardCount = shardCount
             return false
         }
-        let end = min(place.slot + Self.mostPassed, shard.pointee.storage.highWater)
-        var left = Self.mostSwept
+        let end = min(place.slot + SweptPiece.mostPassed, shard.pointee.storage.highWater)
+        var left = SweptPiece.mostEntries
         while place.slot < end, left > 0 {
             if shard.pointee.storage.holds(place.slot), body(shard, place) { left -= 1 }
             place.slot += 1

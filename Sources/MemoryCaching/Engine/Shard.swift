@@ -271,134 +271,17 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         guard let published else { return }
         let all = leastHeight(for: .memoryPressure).bitPattern
         let costly = leastHeight(for: .costLimit).bitPattern
-        let (first, second) = (Self.publishedPlace(of: 0, for: .memoryPressure), Self.publishedPlace(of: 0, for: .costLimit))
-        if published[first].load(ordering: .relaxed) != all { published[first].store(all, ordering: .relaxed) }
-        if published[second].load(ordering: .relaxed) != costly { published[second].store(costly, ordering: .relaxed) }
+        let first = published + Self.publishedPlace(of: 0, for: .memoryPressure)
+        let second = published + Self.publishedPlace(of: 0, for: .costLimit)
+        if first.pointee.load(ordering: .relaxed) != all { first.pointee.store(all, ordering: .relaxed) }
+        if second.pointee.load(ordering: .relaxed) != costly { second.pointee.store(costly, ordering: .relaxed) }
     }
 
     /// Where shard `index` publishes the height of its least head that may go for `cause`, counted from the first
     /// shard's.
     @inlinable
     @inline(__always)
-    static func publishedPlace(of index: Int, for cause: RemovalCause) -> Int { index &* 2 &+ (cause == .costLimit ? 1 : 0) }
-
-    // MARK: Entries
-
-    /// Says at what level a newcomer begins: on its first stay, or higher if its ghost is still here. To be asked
-    /// before anything is evicted for it, lest the victim's ghost takes the place of its own.
-    @inlinable
-    mutating func admit(_ hash: UInt64, _ info: inout EntryInfo, residents: Int) {
-        let density = info.density
-        evidence.insertions &+= 1
-        evidence.densities += density.octaves
-        if weights.meanDensity.isNaN || evidence.insertions >= 64 { settleEvidence(residents: residents) }
-        guard let ghost = ghosts.take(hash, inflation: inflation) else {
-            info.level = 1
-            info.bits |= EntryInfo.firstStay
-            return
-        }
-        let weight = weights.weight(ofClass: ghost.class)
-        let gain = weights.stay(weight: weight, density: density)
-        if Float(ghost.age) <= gain {
-            evidence.hits[ghost.class] += 1
-            evidence.hitDensity += density.octaves - weights.meanDensity
-        }
-        // A return proves more than one touch.
-        info.level = 3
-    }
-
-    /// Tells those on their way to the lock where the table lies.
-    @inlinable
-    @inline(__always)
-    func publishTable() { tablePlace.publish(storage.table, capacity: Int(bitPattern: storage.tableMask) &+ 1) }
-
-    /// Puts a new entry in, whose room is reserved and whose level and flags are set.
-    @inlinable
-    mutating func insert(
-        _ key: Key,
-        _ value: Value,
-        hash: UInt64,
-        info: EntryInfo,
-        cost: Int,
-        deadline: EntryDeadline
-    ) {
-        let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
-        publishTable()
-        storage.setCost(cost, of: slot)
-        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
-        enqueue(slot)
-        counters.insertions &+= 1
-    }
-
-    /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what
-    /// it was worth, and nothing of it but the order by worth is to be kept.
-    @inlinable
-    @inline(__always)
-    func isAlike(_ slot: UInt32, _ info: EntryInfo, cost: Int) -> Bool {
-        let old = storage.view[slot].pointee.info
-        return (old.bits ^ info.bits) & EntryInfo.kind == 0 && !info.has(EntryInfo.slow)
-            && cost == storage.cost(of: slot)
-    }
-
-    /// Exchanges the value of an entry, which is a use of it like a lookup, and puts the old one into `value`.
-    @inlinable
-    @inline(__always)
-    mutating func exchange(_ slot: UInt32, with value: inout Value) {
-        let entry = storage.entries + Int(slot)
-        entry.pointee.meta.info.bits |= EntryInfo.touched
-        counters.insertions &+= 1
-        counters.removals[.replaced] &+= 1
-        swap(&entry.pointee.value, &value)
-    }
-
-    /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry, which has been
-    /// taken out of the order, goes to the end of its queue; having been replaced is no use of it.
-    @inlinable
-    mutating func replace(
-        _ slot: UInt32,
-        with value: Value,
-        info new: EntryInfo,
-        cost: Int,
-        deadline: EntryDeadline
-    ) -> Entry<Key, Value> {
-        let meta = storage.view[slot]
-        var old = meta.pointee
-        if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        var info = new
-        if !new.has(EntryInfo.exact) {
-            info.level = max(1, old.info.level)
-            info.bits |= old.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
-        }
-        meta.pointee.info = info
-        storage.setCost(cost, of: slot)
-        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
-        enqueue(slot)
-        counters.insertions &+= 1
-        counters.removals[.replaced] &+= 1
-        let key = storage.entries[Int(slot)].key
-        let oldValue = storage.entries[Int(slot)].value
-        storage.entries[Int(slot)].value = value
-        old.next = 0
-        return Entry(meta: old, key: key, value: oldValue)
-    }
-
-    /// Takes an entry out, for `cause`.
-    @inlinable
-    mutating func remove(_ slot: UInt32, cause: RemovalCause) -> Entry<Key, Value> {
-        remove(slot, hash: storage.hash(of: slot), cause: cause)
-    }
-
-    @inlinable
-    mutating func remove(_ slot: UInt32, hash: UInt64, cause: RemovalCause) -> Entry<Key, Value> {
-        order.unlink(slot, in: storage.view)
-        if storage.view[slot].pointee.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        counters.removals[cause] &+= 1
-        return storage.remove(slot, hash: hash)
-    }
-
-    @inlinable
-    mutating func schedule(_ slot: UInt32, deadline: EntryDeadline) {
-        if wheel == nil { wheel = TimerWheel() }
-        wheel!.schedule(slot, deadline: deadline)
+    static func publishedPlace(of index: Int, for cause: RemovalCause) -> Int {
+        index &* 2 &+ (cause == .costLimit ? 1 : 0)
     }
 }

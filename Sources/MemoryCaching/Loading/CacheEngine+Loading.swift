@@ -40,19 +40,6 @@ extension CacheEngine {
         fallbackLifetime == 0 ? nil : sight(key, copyingBitsTo: nil, countsFallback: true).value
     }
 
-    /// Removes the entry for `key` if it is there as a fallback alone.
-    @usableFromInline
-    func removeFallback(forKey key: Key) {
-        guard fallbackLifetime > 0 else { return }
-        let now = clock.nanoseconds()
-        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
-        if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
-            removeLocked(shard, slot, cause: .expired)
-        } else {
-            unlock(shard)
-        }
-    }
-
     /// Stores what a load has made; see ``insert(_:forKey:cost:recomputeCost:expiresAfter:if:)``.
     func insert(
         _ value: Value,

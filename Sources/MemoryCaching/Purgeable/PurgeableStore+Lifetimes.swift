@@ -9,16 +9,11 @@ internal import Synchronization
 // Lifetimes of values, and how entries go whose lifetime is over.
 extension PurgeableStore {
     /// Entries that have expired and that one insertion takes out beside its own work.
-    static let mostSwept = 32
+    static var mostSwept: Int { SweptPiece.mostEntries }
 
     /// The present moment; the smallest where the cache knows no lifetimes.
     @inline(__always)
     var now: Int64 { usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min }
-
-    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
-    /// as fallbacks.
-    @inline(__always)
-    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
 
     /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
     /// inside the gate.

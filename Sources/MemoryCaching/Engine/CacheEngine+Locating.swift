@@ -1,0 +1,97 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import Synchronization
+
+// From a key to its shard, locked, and its slot.
+extension CacheEngine {
+    /// The shard that `hash` leads to, locked. Made if there is none yet.
+    @inlinable
+    @inline(__always)
+    func lockShard(_ hash: UInt64) -> ShardPointer {
+        while true {
+            let word = directory.load(ordering: .acquiring)
+            if word == 0 {
+                makeFirstShard()
+                continue
+            }
+            let mask = (1 &<< (word & 63)) &- 1
+            let index = Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask)
+            TablePlace(index, before: word & ~63).prefetch { capacity in
+                Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
+            }
+            let shard = Self.shard(index, of: word)
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            if !shard.pointee.isRetired { return shard }
+            unlock(shard)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    func unlock(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
+
+    /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
+    @inlinable
+    @inline(__always)
+    func locate(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
+        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
+        let shard = lockShard(hash)
+        return (shard, shard.pointee.storage.find(key, hash))
+    }
+
+    /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are
+    /// compared without it, and the one that was equal is looked for again by its generation, which it keeps whatever
+    /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer
+    /// holds.
+    ///
+    /// An `==` that itself stores keys of the same hash could go on for ever. After ``UserCode/comparisonRounds`` the
+    /// key counts as not found: at worst there are two entries of equal keys then, of which one is found and the other
+    /// ages.
+    @inlinable
+    @inline(never)
+    func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
+        var compared: UInt32?
+        var match: UInt32?
+        var rounds = 0
+        while true {
+            let shard = lockShard(hash)
+            let identical = shard.pointee.storage.findWithoutComparing(key, hash) { _ in false }.slot
+            if identical != 0 { return (shard, identical) }
+            if let match {
+                let slot = shard.pointee.storage.slot(ofGeneration: match, hash)
+                if slot != 0 { return (shard, slot) }
+            }
+            var first: (generation: UInt32, key: Key)?
+            var rest: [(generation: UInt32, key: Key)]?
+            shard.pointee.storage.forEachCandidate(hash) { slot in
+                let generation = shard.pointee.storage.generation(of: slot)
+                if let compared, Int32(bitPattern: generation &- compared) <= 0 { return true }
+                let candidate = (generation, shard.pointee.storage.entries[Int(slot)].key)
+                if first == nil {
+                    first = candidate
+                } else if rest == nil {
+                    rest = [candidate]
+                } else {
+                    rest!.append(candidate)
+                }
+                return true
+            }
+            guard let first else { return (shard, 0) }
+            compared = shard.pointee.storage.generation
+            unlock(shard)
+            rounds += 1
+            // The keys that were copied out go before the lock is taken again.
+            if rounds > UserCode.comparisonRounds { break }
+            if first.key == key {
+                match = first.generation
+            } else {
+                match = rest?.first { $0.key == key }?.generation
+            }
+        }
+        return (lockShard(hash), 0)
+    }
+}

@@ -1,0 +1,63 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import Synchronization
+
+// What becomes of entries that have left, once every lock is free.
+extension CacheEngine {
+    /// Lets go of what has left, with no lock held: tells the observer, discards content, and deinitialises.
+    ///
+    /// Where `replacement` is the very object that it replaced, the cache still holds it: nothing is discarded.
+    @inlinable
+    @inline(__always)
+    func finish(_ departures: consuming EntryDepartures<Key, Value>, replacement: Value? = nil) {
+        if departures.isEmpty { return }
+        // Whose content could be discarded has set the flag before it went in.
+        if !hasObserver.load(ordering: .relaxed), !hasDiscardable.load(ordering: .relaxed) { return }
+        tell(of: departures, replacement: replacement)
+    }
+
+    @inlinable
+    @inline(never)
+    func tell(of departures: EntryDepartures<Key, Value>, replacement: Value?) {
+        let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
+        UserCode.begin()
+        defer { UserCode.end() }
+        func tell(of departure: EntryDepartures<Key, Value>.Departure) {
+            let isStillHeld =
+                departure.cause == .replaced
+                && hooks.map { hooks in
+                    guard let replacement, departure.isDiscardable || !hooks.reportsIdenticalReplacement else {
+                        return false
+                    }
+                    return hooks.isIdentical(departure.value, replacement)
+                } ?? false
+            if isStillHeld, !hooks!.reportsIdenticalReplacement { return }
+            if isRefused(departure) { return }
+            observer?(departure.key, departure.value, departure.cause)
+            if departure.isDiscardable, !isStillHeld { hooks?.discardIfPossible(departure.value) }
+        }
+        /// Whether the very object is the one refused, whose departure is told of as such.
+        func isRefused(_ departure: EntryDepartures<Key, Value>.Departure) -> Bool {
+            guard let refused = departures.refused, let hooks, !hooks.reportsIdenticalReplacement else { return false }
+            return hooks.isIdentical(departure.value, refused.value)
+        }
+        if let first = departures.first { tell(of: first) }
+        if let rest = departures.rest { for departure in rest { tell(of: departure) } }
+        if let refused = departures.refused {
+            observer?(refused.key, refused.value, refused.cause)
+            // Whoever loads a value that is refused gets it all the same, with its content.
+            if refused.isDiscardable, let hooks, hooks.discardsRefused { hooks.discardIfPossible(refused.value) }
+        }
+    }
+
+    /// Whether what leaves need not be carried out of the lock: nobody is told, and there is nothing to deinitialise.
+    @inlinable
+    @inline(__always)
+    var departsSilently: Bool {
+        _isPOD(Key.self) && _isPOD(Value.self) && hooks == nil && !hasObserver.load(ordering: .relaxed)
+    }
+}

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 internal import CMemoryShims
-internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
@@ -41,28 +40,6 @@ extension Platform {
     /// A number of the calling thread's own, for as long as it runs.
     package static var currentThreadNumber: UInt { cms_thread_number() }
 
-    /// Asks the allocator to return its free memory to the system: by its own call, where another one than the C
-    /// library's is known to be in use.
-    package static func trimAllocator() { cms_allocator_trim() }
-
-    /// Whose `malloc` this process uses, for people.
-    package static var allocatorName: String {
-        switch cms_allocator() {
-        case CMS_SYSTEM_ALLOCATOR: "system"
-        case CMS_JEMALLOC: "jemalloc"
-        case CMS_TCMALLOC: "tcmalloc"
-        case CMS_MIMALLOC: "mimalloc"
-        default: "unknown"
-        }
-    }
-
-    /// Bytes that the allocator has given out and bytes that lie free in its heaps; nil where it cannot say.
-    static func allocatorUsage() -> (live: Int, unused: Int)? {
-        var (live, unused) = (0, 0)
-        guard cms_allocator_usage(&live, &unused) != 0 else { return nil }
-        return (live, unused)
-    }
-
     /// Waits for news on `descriptors` until `deadline` (monotonic nanoseconds; nil for ever); returns those with
     /// news. An interrupted wait returns none: the caller looks and waits again.
     static func poll(_ descriptors: [PolledDescriptor], until deadline: UInt64?) -> [PolledDescriptor] {
@@ -90,32 +67,5 @@ private final class ThreadWork: Sendable {
     init(name: StaticString, body: @escaping @Sendable () -> Void) {
         self.name = name
         self.body = body
-    }
-}
-
-/// Counts something that others wait for. No lock, which a thread of a parent could hold in a child of fork.
-package final class CompletionCounter: Sendable {
-    private let value = Atomic<UInt32>(0)
-
-    package init() {}
-
-    /// How often ``advance()`` was called.
-    package var count: Int { Int(value.load(ordering: .acquiring)) }
-
-    /// Counts one more and wakes all who wait.
-    package func advance() {
-        value.add(1, ordering: .acquiringAndReleasing)
-        withUnsafePointer(to: value) { cms_futex_wake_all($0) }
-    }
-
-    /// Waits until the count is above `seen`, or `nanoseconds` are over.
-    package func wait(past seen: Int, nanoseconds: UInt64) {
-        let begin = Platform.monotonicNanoseconds()
-        while true {
-            let now = value.load(ordering: .acquiring)
-            let gone = Platform.monotonicNanoseconds() &- begin
-            guard now <= seen, gone < nanoseconds else { return }
-            withUnsafePointer(to: value) { cms_futex_wait($0, now, Int(min(nanoseconds - gone, 999_999_999))) }
-        }
     }
 }

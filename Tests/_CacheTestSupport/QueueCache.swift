@@ -18,12 +18,12 @@ package final class QueueCache: ReclaimableCache {
     }
 
     private let state: Mutex<State>
-    package let account: PressureAccount
+    package let membership: PressureMembership
     private let givesCosts: Bool
     private let unused = Mutex(0)
 
     package init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
-        account = PressureAccount(governor: governor)
+        membership = PressureMembership(governor: governor)
         state = Mutex(State(price: price))
         self.givesCosts = givesCosts
     }
@@ -35,7 +35,7 @@ package final class QueueCache: ReclaimableCache {
             return state.credit.spend(givesCosts ? value.count : 0) ? state.credit.take() : nil
         }
         guard let spent else { return }
-        let credit = account.renew(spent, for: self)
+        let credit = membership.renew(spent, for: self)
         state.withLock { $0.credit.add(credit) }
     }
 
@@ -48,7 +48,7 @@ package final class QueueCache: ReclaimableCache {
 
     package var marginalPrice: Double { state.withLock { $0.first == $0.values.count ? .infinity : $0.price } }
 
-    package var reclaimableBytes: Int { givesCosts ? bytes : count * account.bytesPerEntry }
+    package var reclaimableBytes: Int { givesCosts ? bytes : count * membership.bytesPerEntry }
 
     package var holdings: (entries: Int, costs: Int) { givesCosts ? (0, bytes) : (count, 0) }
 
@@ -66,7 +66,7 @@ package final class QueueCache: ReclaimableCache {
                 gone.append(state.values[state.first])
                 state.values[state.first] = []
                 state.bytes -= gone[gone.count - 1].count
-                freed += givesCosts ? gone[gone.count - 1].count : account.bytesPerEntry
+                freed += givesCosts ? gone[gone.count - 1].count : membership.bytesPerEntry
                 state.first += 1
             }
             if state.first * 2 > state.values.count {

@@ -8,13 +8,13 @@ internal import Synchronization
 
 extension CacheEngine: ReclaimableCache {
     /// Made with the first shard; nil where the cache takes no part, or is empty.
-    var account: PressureAccount? {
+    var membership: PressureMembership? {
         let word = directory.load(ordering: .acquiring)
-        return word == 0 ? nil : Self.shard(0, of: word).pointee.policy.pointee.account
+        return word == 0 ? nil : Self.shard(0, of: word).pointee.policy.pointee.membership
     }
 
     /// What one byte of an entry without a cost is of its price: such entries are ranked by the piece.
-    @usableFromInline var bytesPerCostlessEntry: Int { max(1, account?.bytesPerEntry ?? 1) }
+    @usableFromInline var bytesPerCostlessEntry: Int { max(1, membership?.bytesPerEntry ?? 1) }
 
     @usableFromInline
     package var marginalPrice: Double {
@@ -144,8 +144,8 @@ extension CacheEngine {
     func settleCredit(of shard: ShardPointer, _ hash: UInt64) {
         let spent = shard.pointee.credit.take()
         unlock(shard)
-        guard let account else { return }
-        let credit = UserCode.run { account.renew(spent, for: self) }
+        guard let membership else { return }
+        let credit = UserCode.run { membership.renew(spent, for: self) }
         let shard = lockShard(hash)
         shard.pointee.credit.add(credit)
         unlock(shard)

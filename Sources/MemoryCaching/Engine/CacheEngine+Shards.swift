@@ -45,7 +45,7 @@ extension CacheEngine {
         let block = AlignedMemory.allocate(Self.firstBlockSize)
         let policy = (block + ShardLock.distance).bindMemory(to: SharedPolicy.self, capacity: 1)
         ShardLock(guarding: policy).initialize()
-        policy.initialize(to: SharedPolicy(account: governor.map(PressureAccount.init(governor:))))
+        policy.initialize(to: SharedPolicy(membership: governor.map(PressureMembership.init(governor:))))
         let room = (block + Self.policySize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
         ShardLock(guarding: room).initialize()
         room.initialize(to: Room())

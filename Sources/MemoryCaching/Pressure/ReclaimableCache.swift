@@ -10,12 +10,12 @@
 /// Prices are comparable between caches (recompute cost × chance of reuse per byte), so that the governor can take
 /// from whichever cache sells cheapest until all of them sell at one price.
 ///
-/// How a cache joins: it keeps one ``PressureAccount``, and in each shard one ``InsertionCredit``. An insertion spends
-/// from the shard's credit under the shard's lock; where that exhausts it, the inserting thread, after unlocking, asks
-/// the account for another and stores it in the shard. The first insertion finds a credit of nothing and so registers
-/// the cache; an empty cache costs the governor nothing. A hit pays nothing.
+/// How a cache joins: it keeps one ``PressureMembership``, and in each shard one ``InsertionCredit``. An insertion
+/// spends from the shard's credit under the shard's lock; where that exhausts it, the inserting thread, after
+/// unlocking, asks the membership for another and stores it in the shard. The first insertion finds a credit of nothing
+/// and so registers the cache; an empty cache costs the governor nothing. A hit pays nothing.
 ///
-/// An entry inserted without a cost counts as ``PressureAccount/bytesPerEntry`` wherever bytes are asked for here.
+/// An entry inserted without a cost counts as ``PressureMembership/bytesPerEntry`` wherever bytes are asked for here.
 ///
 /// No method may be called while a lock of any cache is held; each may run removal handlers and deinitialisers of
 /// values on the calling thread.

@@ -42,7 +42,7 @@ final class PurgeableStore: @unchecked Sendable {
 
     let log: SegmentLog
     /// Nil where the cache takes no part when memory is short.
-    let pressure: PressureAccount?
+    let pressure: PressureMembership?
     let clock: LifetimeClock
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
     let idleLifetime: Int64
@@ -107,7 +107,7 @@ final class PurgeableStore: @unchecked Sendable {
         hasObserver = observer != nil
         givenOrdinaryLimit = ordinaryLimit
         self.log = log
-        pressure = governor.map(PressureAccount.init(governor:))
+        pressure = governor.map(PressureMembership.init(governor:))
         self.pool = pool
         self.keys = keys
         shards = .allocate(capacity: Self.shardCount)

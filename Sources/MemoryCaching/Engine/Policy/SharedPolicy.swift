@@ -15,11 +15,11 @@ struct SharedPolicy: ~Copyable {
     @usableFromInline var learner = PolicyLearner()
     /// L, the bits of a `Double` that never decreases.
     @usableFromInline let inflationBits = Atomic<UInt64>(0)
-    /// The cache's account with the governor of the process's memory; nil where it takes no part.
-    @usableFromInline let account: PressureAccount?
+    /// The cache's membership with the governor of the process's memory; nil where it takes no part.
+    @usableFromInline let membership: PressureMembership?
 
     @usableFromInline
-    init(account: PressureAccount?) { self.account = account }
+    init(membership: PressureMembership?) { self.membership = membership }
 
     /// L: the price of a byte at the margin, and the clock by which entries age.
     @inlinable

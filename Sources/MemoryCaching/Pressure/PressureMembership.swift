@@ -10,9 +10,9 @@ package import Synchronization
 /// A cache's membership with the governor.
 ///
 /// A cache makes one at its own initialisation (nothing is started, nothing registered) and keeps it; when the cache
-/// goes, the account goes, and the governor forgets both.
+/// goes, the membership goes, and the governor forgets both.
 @usableFromInline
-package final class PressureAccount: Sendable {
+package final class PressureMembership: Sendable {
     package let governor: MemoryGovernor
     package let figures = PressureFigures()
 
@@ -21,10 +21,6 @@ package final class PressureAccount: Sendable {
 
     @usableFromInline
     package init(governor: MemoryGovernor) { self.governor = governor }
-
-    /// An account with the process's own governor.
-    @usableFromInline
-    package convenience init() { self.init(governor: .shared) }
 
     deinit {
         // A child of fork has no part in its parent's governor.

@@ -24,27 +24,30 @@ internal import MemoryPressure
 /// - Holes that nobody fills are trimmed.
 /// - The account is an estimate of sizes that nobody has told. Near the mark the allocator is asked, now and then, how
 ///   much lies free in truth.
-/// - Only in the last sixteenth before the limit does eviction go on whatever the account says.
+/// - Only in the last thirty-second before the limit does eviction go on whatever the account says.
 struct AdmissionLedger: Sendable {
-    /// What the latest look found.
+    /// What the latest look found: a reading, and the marks that hold for it.
     struct Look: Sendable, Equatable {
-        var marks: MemoryMarks
-        var used: Int
+        let reading: MemoryGauge.Reading
+        let marks: MemoryMarks
 
-        init(limit: Int, used: Int, reserve: Int = 0) {
-            marks = MemoryMarks(limit: limit, reserve: reserve)
-            self.used = used
+        init(_ reading: MemoryGauge.Reading, reserve: Int) {
+            self.reading = reading
+            marks = MemoryMarks(limit: reading.limit, reserve: reserve)
         }
 
-        var limit: Int { marks.limit }
-        var mark: Int { marks.mark }
-        var brink: Int { marks.brink }
+        init(limit: Int, used: Int, reserve: Int = 0) {
+            self.init(MemoryGauge.Reading(limit: limit, used: used), reserve: reserve)
+        }
+
+        var limit: Int { reading.limit }
+        var used: Int { reading.used }
         /// Bytes to the mark; negative beyond it.
-        var room: Int { mark - used }
+        var untilMark: Int { marks.mark - used }
 
         /// How long until a burst from here could reach the brink, in nanoseconds: 6 GB/s, which is what two threads
         /// fill on one memory channel. Half a millisecond at least, a second at most.
-        var respite: UInt64 { UInt64(min(max((brink - used) / 6, 500_000), 1_000_000_000)) }
+        var respite: UInt64 { UInt64(min(max((marks.brink - used) / 6, 500_000), 1_000_000_000)) }
     }
 
     /// What an inserting thread is to do.
@@ -72,7 +75,7 @@ struct AdmissionLedger: Sendable {
     /// The bounds of a grant far from the mark: a 2048th of the room, so that 64 shards hold a 32nd of it; an eighth of
     /// what half the room leaves beside what is outstanding; 64 MiB at most, and 16 KiB at least however many ask.
     static func farGrant(_ look: Look, outstanding: Int) -> Int {
-        min(max(min(look.room / 2048, (look.room / 2 - outstanding) / 8), 16 << 10), 64 << 20)
+        min(max(min(look.untilMark / 2048, (look.untilMark / 2 - outstanding) / 8), 16 << 10), 64 << 20)
     }
 
     /// Takes note of a look at usage after `inserted` bytes had been spent since the last one.
@@ -102,11 +105,12 @@ struct AdmissionLedger: Sendable {
             return Decision(grant: Self.farGrant(look, outstanding: outstanding))
         }
         let grant = Self.nearGrant(look.limit)
-        var decision = relieve(look, atMost: max(look.limit / 64, min(2 * charge, look.limit / 8)))
+        let most = max(look.marks.leastStep, min(2 * charge, MemoryMarks.leastReserve(look.limit)))
+        var decision = relieve(look, atMost: most)
         // At the brink every insertion asks again: what it is charged may be far from what it takes.
         decision.grant = decision.waits ? 1 : grant
-        let usable = Int(Double(max(0, holes - max(0, -look.room))) * max(reuse, 0.1))
-        let missing = min(max(0, grant - max(0, look.room) - usable), grant)
+        let usable = Int(Double(max(0, holes - max(0, -look.untilMark))) * max(reuse, 0.1))
+        let missing = min(max(0, grant - max(0, look.untilMark) - usable), grant)
         decision.evict += missing
         holes += missing
         return decision
@@ -114,14 +118,14 @@ struct AdmissionLedger: Sendable {
 
     /// Decides what must go because usage is beyond the mark, whoever brought it there: `most` bytes a time.
     mutating func relieve(_ look: Look, atMost most: Int = .max) -> Decision {
-        let beyond = -look.room
+        let beyond = -look.untilMark
         guard beyond > 0 else { return Decision(grant: 0) }
         var decision = Decision(grant: 0)
         decision.evict = min(max(0, beyond - holes), most)
-        decision.waits = look.used > look.brink
-        // A trim stops the allocator for milliseconds: not for less than a 64th of the limit, but at the brink.
+        decision.waits = look.used > look.marks.brink
+        // A trim stops the allocator for milliseconds: for little only at the brink.
         holes += decision.evict
-        decision.trims = decision.waits || (beyond >= look.limit / 128 && holes >= look.limit / 64)
+        decision.trims = decision.waits || (beyond >= look.marks.leastRelief && holes >= look.marks.leastStep)
         return decision
     }
 

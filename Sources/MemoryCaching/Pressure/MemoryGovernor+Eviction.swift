@@ -99,14 +99,14 @@ extension MemoryGovernor {
             let now = self.now()
             guard let reading = gauge.read(now: now, exact: true) else { return }
             let look = state.withLock { $0.look(reading, now: now) }
-            let target = look.mark + (look.brink - look.mark) / 2
+            let target = look.marks.halfway
             guard look.used > target else { return }
             if round > 0 {
                 takeCensus(at: now, isUrgent: true)
                 let holes = state.withLock { $0.ledger.holes }
                 if look.used < look.marks.last, holes >= 4 * (look.used - target) { return }
             }
-            let asked = max(look.used - target, (look.limit / 64) << min(round, 8))
+            let asked = max(look.used - target, look.marks.leastStep << min(round, 8))
             let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)
             state.withLock { $0.ledger.evicted(freed) }
             if freed == 0 { return }

@@ -15,9 +15,10 @@ extension MemoryGovernor.State {
     mutating func look(_ reading: MemoryGauge.Reading, now: UInt64) -> AdmissionLedger.Look {
         var bytes = reserve.bytes(limit: reading.limit, burst: MemoryReserve.burstBytes, now: now)
         if !announcements.isEmpty {
-            bytes = max(bytes, announcements.held(unexplained: unexplained(reading)) + reading.limit / 8)
+            let held = announcements.held(unexplained: unexplained(reading))
+            bytes = max(bytes, held + MemoryMarks.leastReserve(reading.limit))
         }
-        return AdmissionLedger.Look(limit: reading.limit, used: reading.used, reserve: bytes)
+        return AdmissionLedger.Look(reading, reserve: bytes)
     }
 
     /// Usage but for what insertions have added since the first one, as far as it has not been evicted again.
@@ -39,7 +40,7 @@ extension MemoryGovernor {
             state.announcements.begin(kept, unexplained: state.unexplained(reading))
         }
         // What was granted was granted without this.
-        if state.withLock({ $0.look(reading, now: now).room }) < 0 { revokeCredits() }
+        if state.withLock({ $0.look(reading, now: now).untilMark }) < 0 { revokeCredits() }
         makeRoom(waiting: true)
         guard let after = gauge.read(now: self.now(), exact: true) else { return (kept, .max) }
         return state.withLock { state in
@@ -92,11 +93,11 @@ extension MemoryGovernor {
             let now = self.now()
             guard let reading = gauge.read(now: now, exact: true) else { return }
             let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
-            let beyond = look.used - (look.mark - look.limit / 32)
+            let beyond = look.used - look.marks.goal
             guard beyond > 0 else { return }
             most = max(most, beyond)
             if evicted > 4 * most, look.used < look.marks.last { return }
-            let step = min(beyond, max(look.limit / 64, beyond / 4))
+            let step = min(beyond, max(look.marks.leastStep, beyond / 4))
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step
             let unexplained = state.withLock { $0.unexplained(reading) }

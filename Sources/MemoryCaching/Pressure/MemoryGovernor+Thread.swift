@@ -61,16 +61,17 @@ extension MemoryGovernor: PressureThreadClient {
             return (look, isBurst, state.watch)
         }
         // Whatever takes memory so fast, or so far, does not wait until trims are paced.
-        if isBurst || look.used > (look.mark + look.brink) / 2 {
+        if isBurst || look.used > look.marks.halfway {
             revokeCredits()
             makeRoom(waiting: false)
             return self.now() &+ UsageWatch.shortest
         }
         if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
-        // A 128th beyond the mark is the inserting threads' own play. Twice that is not: what they have been granted
-        // was measured by another size of values, or others are at work.
-        if look.room < -look.marks.play { revokeCredits() }
-        if look.room < -look.limit / 128, let exact = gauge.read(now: now, exact: true) {
+        // What insertions carry usage beyond the mark is their own play. More is not: what they have been granted was
+        // measured by another size of values, or others are at work. Half of it is brought back all the same: whoever
+        // carried it there may not insert again.
+        if look.untilMark < -look.marks.play { revokeCredits() }
+        if look.untilMark < -look.marks.leastRelief, let exact = gauge.read(now: now, exact: true) {
             let decision = state.withLock { state in
                 let look = state.look(exact, now: now)
                 return state.ledger.relieve(look)
@@ -79,7 +80,7 @@ extension MemoryGovernor: PressureThreadClient {
         }
         if isTrimWanted.load(ordering: .relaxed) {
             let pacing = state.withLock { $0.pacing }
-            let isUrgent = look.used > look.brink || waiting.load(ordering: .relaxed) > 0
+            let isUrgent = look.used > look.marks.brink || waiting.load(ordering: .relaxed) > 0
             if pacing.allows(at: self.now(), isUrgent: isUrgent) {
                 trim(self.now(), before: gauge.read(now: self.now(), exact: true))
             } else {

@@ -14,8 +14,8 @@ internal import Synchronization
 /// # Why the inserting thread looks
 /// At 1 GB/s every notification of the kernel's comes at the limit, some milliseconds before the process is killed. So
 /// whoever inserts looks at usage first, at most every few hundred kilobytes, and evicts *before* it inserts where
-/// usage is beyond 7/8 of the budget. Notifications serve the rest: memory that others take, in this process or beside
-/// it, and levels of pressure that usage alone does not tell.
+/// usage is beyond the mark (`MemoryMarks`). Notifications serve the rest: memory that others take, in this process or
+/// beside it, and levels of pressure that usage alone does not tell.
 ///
 /// # Invariants
 /// - Nobody runs user code under a lock: ``State`` is changed under the mutex, and what follows from it (evictions,
@@ -137,7 +137,7 @@ package final class MemoryGovernor: Sendable {
         var disturbances = 0
         var episode = PressureEpisode()
         var observation: MemoryPressureObservation?
-        /// Whether the last look found less than a sixteenth of the limit left below the mark.
+        /// Whether the last look found usage near the mark.
         var isTight = false
         /// Whether some thread is at work at the brink.
         var isAtBrink = false
@@ -290,8 +290,8 @@ package final class MemoryGovernor: Sendable {
             return (look, decision, state.isTight && !wasTight)
         }
         nextLook.store(now &+ look.respite, ordering: .relaxed)
-        let hasAmpleRoom = look.room > look.limit / 4 && !isUnderPressure
-        allowance.store(hasAmpleRoom ? look.room / 8 : 0, ordering: .relaxed)
+        let isAmple = look.used < look.marks.ample && !isUnderPressure
+        allowance.store(isAmple ? look.untilMark / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
         if becameTight { revokeCredits() }
         carryOut(decision)

@@ -49,10 +49,12 @@ struct PressureEpisode: Sendable {
         }
     }
 
-    /// What the ceiling is at least: a 64th of the budget, half the distance between the level of a warning and the one
-    /// that ends it (see `PressureHysteresis`), so that caches at the floor do not prolong the pressure. 2.25 MiB where
-    /// that is less or unknown: three times the growth that says nothing of sizes, which may fill a third of it then.
-    static func floor(budget: Int?) -> Int { max((budget ?? 0) / 64, Int(3 * InsertionEstimate.slack)) }
+    /// What the ceiling is at least: half the distance between the level of a warning and the one that ends it (see
+    /// `PressureHysteresis`), so that caches at the floor do not prolong the pressure. 2.25 MiB where that is less or
+    /// unknown: three times the growth that says nothing of sizes, which may fill a third of it then.
+    static func floor(budget: Int?) -> Int {
+        max(MemoryMarks(limit: budget ?? 0).levelMargin / 2, Int(3 * InsertionEstimate.slack))
+    }
 
     private static let secondCut: UInt64 = 1_000_000_000
 

@@ -92,16 +92,17 @@ struct ReserveEstimate: Sendable {
         return inserters.reduce(0) { $0 + min($1.bytes, 1 << 40) }
     }
 
-    /// Bytes to leave free below `limit`, where the rest of the process takes `burst` at once: an eighth at least, half
-    /// at most.
+    /// Bytes to leave free below `limit`, where the rest of the process takes `burst` at once: the least reserve at
+    /// least, half at most.
     mutating func bytes(limit: Int, burst: Int?, now: UInt64) -> Int {
         let burst = min(max(burst ?? limit / 4, 0), limit / 2)
         let time = max(0, Double(burst) / Self.burstSpeed - Self.noticeTime)
         // Half of a burst is free in any case: a thread that is not scheduled releases nothing.
         let releasable = min(Int(time * releaseRate / 4), burst / 2)
         let inFlight = inFlight(now: now)
-        // Insertions carry usage a 64th beyond the mark, and what they are granted another.
-        let unannounced = burst - releasable + limit / 32
-        return min(max(limit / 8, unannounced, inFlight == 0 ? 0 : inFlight + limit / 8), limit / 2)
+        // Insertions carry usage so far beyond the mark, and what they are granted as far again.
+        let unannounced = burst - releasable + 2 * MemoryMarks(limit: limit).play
+        let least = MemoryMarks.leastReserve(limit)
+        return min(max(least, unannounced, inFlight == 0 ? 0 : inFlight + least), limit / 2)
     }
 }

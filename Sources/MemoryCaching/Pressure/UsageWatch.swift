@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import MemoryPressure
+
 /// What the governor's thread sees of usage from look to look: whether it moves, and whether something else than
 /// insertions takes memory fast. A pure value.
 struct UsageWatch: Sendable {
@@ -33,14 +35,14 @@ struct UsageWatch: Sendable {
         isQuiet = inserted == self.inserted
         quietLooks = isQuiet && abs(growth) < 1 << 18 ? min(quietLooks + 1, 7) : 0
         let rise = growth - (inserted - self.inserted) - (isQuiet ? 0 : unreported)
-        return look.used > look.mark - look.limit / 32 && rise > 1 << 20
+        return look.used > look.marks.goal && rise > 1 << 20
             && Double(rise) > Double(now &- last) * Self.burstSpeed
     }
 
     /// Nanoseconds until the next look: at once while usage is beyond three quarters of the mark and moves. Elsewhere,
     /// until a burst from here could reach the brink. Twice as long after each look that found nothing new.
     func interval(_ look: AdmissionLedger.Look) -> UInt64 {
-        if look.used > look.mark - look.mark / 4 {
+        if look.used > look.marks.watched {
             return min(Self.shortest << quietLooks, Self.longestNearMark)
         }
         let respite = max(look.respite, Self.shortest)

@@ -14,7 +14,7 @@ internal import ForkSafety
 ///   been moved to another cgroup, which is looked at with all limits.
 /// - How much of usage is file pages costs 7 µs, so the last figure is used again for 2 ms near the mark and 50 ms far
 ///   from it; where file pages fill the limit, for no time. Whoever is about to evict asks for an exact reading.
-/// - Limits with more than a gigabyte and four times the tightest one's room are skipped for 50 ms.
+/// - Limits with more than a gigabyte to their mark, and four times what the tightest one has, are skipped for 50 ms.
 ///
 /// Files that vanish or hold garbage drop out until the tree is read again, which a failed reading brings about at
 /// once; the limits that remain govern.
@@ -37,7 +37,7 @@ package final class MemoryGauge: Sendable {
         }
 
         /// Bytes to the mark of the least reserve; negative beyond it.
-        package var room: Int { MemoryMarks(limit: limit).mark - used }
+        package var untilMark: Int { MemoryMarks(limit: limit).mark - used }
     }
 
     private struct State {
@@ -101,19 +101,19 @@ package final class MemoryGauge: Sendable {
         let readsAll = exact || now &- state.allReadAt >= Self.farAge
         if readsAll { state.allReadAt = now }
         let pinned = pinnedBytes()
-        let tightestRoom = state.kept.lazy.map(\.room).min() ?? .max
-        let (bound, overflow) = max(tightestRoom, 0).multipliedReportingOverflow(by: 4)
+        let leastUntilMark = state.kept.lazy.map(\.untilMark).min() ?? .max
+        let (bound, overflow) = max(leastUntilMark, 0).multipliedReportingOverflow(by: 4)
         let skipBeyond = max(overflow ? .max : bound, 1 << 30)
 
         var tightest: KeptConstraint?
         for kept in state.kept {
-            if readsAll || kept.room <= skipBeyond {
+            if readsAll || kept.untilMark <= skipBeyond {
                 guard kept.read(now, exact: exact, pinned: pinned, &state.correction) else {
-                    kept.room = .max
+                    kept.untilMark = .max
                     continue
                 }
             }
-            if kept.room < tightest?.room ?? .max { tightest = kept }
+            if kept.untilMark < tightest?.untilMark ?? .max { tightest = kept }
         }
         return tightest.map { Reading(limit: $0.limit, used: $0.used, correction: state.correction) }
     }
@@ -126,7 +126,7 @@ private final class KeptConstraint {
     var limit: Int
     var used = 0
     /// Bytes to the mark at the last reading; `Int.min` before the first, so that nobody skips it.
-    var room = Int.min
+    var untilMark = Int.min
     private let usage: KeptFile
     private let statistics: KeptFile?
     private let unusedHeapBytes: @Sendable () -> Int
@@ -135,6 +135,9 @@ private final class KeptConstraint {
     private var reclaimableReadAt: UInt64?
     /// Nanoseconds that the last question for it took.
     private var reclaimableCost: UInt64 = 0
+
+    /// Bytes of page cache in use that nothing reclaims: a sixteenth of the limit, for the code that runs.
+    private static func pageCacheThatStays(_ limit: Int) -> Int { limit / 16 }
 
     init?(_ constraint: MemoryConstraint, _ files: SystemFiles) {
         kind = constraint.kind
@@ -187,9 +190,8 @@ private final class KeptConstraint {
                     version == .v1
                     ? ("total_inactive_file ", "total_active_file ") : ("inactive_file ", "active_file ")
                 let (inactive, active) = statistics?.numbers(after: names.0, names.1) ?? (nil, nil)
-                // Page cache in use is reclaimed, too, before anything is killed, at the cost of reading it again. A
-                // sixteenth of the limit stays, for the code that runs.
-                let latest = (inactive ?? 0) + max(0, (active ?? 0) - limit / 16)
+                // Page cache in use is reclaimed, too, before anything is killed, at the cost of reading it again.
+                let latest = (inactive ?? 0) + max(0, (active ?? 0) - Self.pageCacheThatStays(limit))
                 // A page more or less is no matter; a megabyte would be taken for growth.
                 if abs(latest - reclaimable) > 1 << 20 { correction &+= 1 }
                 reclaimable = latest
@@ -197,7 +199,7 @@ private final class KeptConstraint {
             }
             used = max(0, charged - max(0, reclaimable - pinned))
         }
-        room = MemoryMarks(limit: limit).mark - used
+        untilMark = MemoryGauge.Reading(limit: limit, used: used).untilMark
         return true
     }
 }

@@ -69,7 +69,8 @@ enum PressureSources {
             // A group without a limit has nothing to say of its own: it hears what its children meet at theirs.
             guard let limit = files.text(directory + "/memory.limit_in_bytes")?.byteCount else { return [] }
             // Beyond the mark, where insertions stand still; then where levels begin (see PressureHysteresis).
-            let thresholds = [limit - limit * 7 / 64, limit - limit / 16, limit - limit / 32].map { bytes in
+            let marks = MemoryMarks(limit: limit)
+            let thresholds = [marks.mark + marks.play, marks.warning, marks.critical].map { bytes in
                 EventDescriptor(
                     "usage of \(bytes) bytes in \(directory)",
                     directory,

@@ -14,7 +14,8 @@ internal import ForkSafety
 /// these can be had, usage, by looking at it.
 ///
 /// Events near a limit are hints: page cache, and pages freed lazily, fill a cgroup to its limit and trouble nobody.
-/// They raise the level only where usage less inactive file pages is beyond 7/8 of the limit.
+/// They raise the level only where usage less inactive file pages is further beyond 7/8 of the limit than insertions
+/// into caches carry it: by a 64th of the limit.
 public final class SystemPressureSignal: MemoryPressureSignal {
     private struct State {
         var observers: [Int: @Sendable () -> Void] = [:]
@@ -153,7 +154,7 @@ extension SystemPressureSignal: PressureThreadClient {
                     isReported = true
                 case .hint(let level):
                     // A 64th beyond the mark is the inserting threads' own play.
-                    guard let reading, reading.room < -MemoryMarks(limit: reading.limit).play else { continue }
+                    guard let reading, reading.untilMark < -MemoryMarks(limit: reading.limit).play else { continue }
                     state.hysteresis.report(level, at: now, holdFor: hold)
                     isReported = true
                 }
@@ -161,7 +162,7 @@ extension SystemPressureSignal: PressureThreadClient {
             if let reading { state.hysteresis.sample(used: reading.used, limit: reading.limit, at: now) }
             state.events.expire(at: now)
             let isNews = isReported || state.hysteresis.level != before || state.events.level != eventsBefore
-            return (isNews ? Array(state.observers.values) : [], nextTurn(state, reading, now))
+            return (isNews ? Array(state.observers.values) : [], nextMoment(state, reading, now))
         }
         for changed in observers { changed() }
         return deadline
@@ -169,12 +170,12 @@ extension SystemPressureSignal: PressureThreadClient {
 
     /// While a level lasts, usage is looked at ten times a second; without any source of events, as often as a burst of
     /// 3 GB/s from here to the warning would ask for, 10 ms to 1 s.
-    private func nextTurn(_ state: State, _ reading: MemoryGauge.Reading?, _ now: UInt64) -> UInt64? {
+    private func nextMoment(_ state: State, _ reading: MemoryGauge.Reading?, _ now: UInt64) -> UInt64? {
         if max(state.hysteresis.level, state.events.level) > .normal { return now &+ 100_000_000 }
         if let reopensAt = state.reopensAt { return reopensAt }
         guard state.sources.isEmpty else { return nil }
         guard let reading else { return now &+ 1_000_000_000 }
-        let room = MemoryMarks(limit: reading.limit).warning - reading.used
-        return now &+ UInt64(min(max(room / 3, 10_000_000), 1_000_000_000))
+        let untilWarning = MemoryMarks(limit: reading.limit).warning - reading.used
+        return now &+ UInt64(min(max(untilWarning / 3, 10_000_000), 1_000_000_000))
     }
 }

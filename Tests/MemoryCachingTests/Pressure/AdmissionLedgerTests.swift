@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryPressure
 import Testing
 import _CacheTestSupport
 
@@ -74,8 +75,8 @@ private struct ModelProcess {
         if decision.evict > 0 { ledger.evicted(evict(decision.evict), asked: decision.evict) }
         if decision.trims, turn % 50 == 0 || decision.waits { trim() }
         var round = 0
-        while decision.waits, used > look.mark + (look.brink - look.mark) / 2, live > 0, round < 16 {
-            ledger.evicted(evict(max(used - look.brink, (limit / 64) << min(round, 8))))
+        while decision.waits, used > look.marks.halfway, live > 0, round < 16 {
+            ledger.evicted(evict(max(used - look.marks.brink, (limit / 64) << min(round, 8))))
             trim()
             round += 1
         }
@@ -90,7 +91,7 @@ private struct ModelProcess {
                 insert(thread: thread % holes.count, bytes: grant)
                 left -= grant
             }
-            if used > look.mark { lowestLive = min(lowestLive, live) }
+            if used > look.marks.mark { lowestLive = min(lowestLive, live) }
         }
     }
 }
@@ -99,7 +100,7 @@ private struct ModelProcess {
     @Test func holesThatAreFilledAgainLeaveTheCacheFullAndTheAllocatorAlone() {
         var process = ModelProcess()
         process.fill(2 << 30, threads: 1)
-        #expect(process.highest <= process.look.mark + process.limit / 64)
+        #expect(process.highest <= process.look.marks.mark + process.limit / 64)
         #expect(process.live >= process.limit * 3 / 4)
         #expect(process.trims <= 3)
     }
@@ -143,7 +144,7 @@ private struct ModelProcess {
         #expect(process.highest <= process.limit)
         #expect(process.live < before - 100 << 20)
         #expect(process.live > 0)
-        #expect(process.used <= process.look.brink)
+        #expect(process.used <= process.look.marks.brink)
     }
 
     /// Usage that does not fall however much is evicted must not cost the whole cache, short of the brink.
@@ -151,7 +152,7 @@ private struct ModelProcess {
         var process = ModelProcess()
         process.returnable = 0
         process.fill(300 << 20, threads: 1)
-        process.used = process.look.mark + process.limit / 32
+        process.used = process.look.marks.mark + process.limit / 32
         let before = process.live
         for _ in 0..<1000 {
             process.ledger.observe(process.look, inserted: 0)
@@ -168,7 +169,7 @@ private struct ModelProcess {
             process.ledger.observe(process.look, inserted: 0)
             process.carryOut(process.ledger.relieve(process.look))
         }
-        #expect(process.used <= process.look.brink)
+        #expect(process.used <= process.look.marks.brink)
         #expect(process.live > 32 << 20)
     }
 
@@ -185,7 +186,7 @@ private struct ModelProcess {
         var outstanding = 0
         let look = AdmissionLedger.Look(limit: 256 << 20, used: 100 << 20)
         for _ in 0..<64 { outstanding += AdmissionLedger.farGrant(look, outstanding: outstanding) }
-        #expect(outstanding <= look.room / 2 + 64 * 16 << 10)
+        #expect(outstanding <= look.untilMark / 2 + 64 * 16 << 10)
     }
 }
 

@@ -46,27 +46,40 @@ extension MemoryGovernor {
     func measure() -> PressureEpisode.Holdings {
         var holdings = PressureEpisode.Holdings()
         for participant in participants() { holdings[ObjectIdentifier(participant.figures)] = participant.holding }
+        guard state.withLock({ $0.unmeasuredBytes(holdings) > InsertionEstimate.slack && $0.inUseBefore != nil }),
+            let resident = residentBytes()
+        else { return holdings }
         return state.withLock { state in
-            boundEstimates(&holdings, &state)
+            state.boundEstimates(&holdings, resident: resident)
             return holdings
         }
     }
+}
+
+extension MemoryGovernor.State {
+    /// Those of `holdings` whose sizes have not been measured yet.
+    private func unmeasured(_ holdings: PressureEpisode.Holdings) -> PressureEpisode.Holdings {
+        holdings.filter { identity, holding in
+            holding.entries > 0 && members[identity]?.estimate.isMeasured == false
+        }
+    }
+
+    /// What these are taken to hold.
+    fileprivate func unmeasuredBytes(_ holdings: PressureEpisode.Holdings) -> Double {
+        unmeasured(holdings).values.reduce(0) { $0 + $1.entries * $1.bytesPerEntry }
+    }
 
     /// Where sizes have not been measured yet: all such entries together hold no more than what the process has in
-    /// memory beyond what it used before its first cache. Holds for any number of evictions in between, and whatever
-    /// else the process allocates.
-    private func boundEstimates(_ holdings: inout PressureEpisode.Holdings, _ state: inout State) {
-        let unmeasured = holdings.filter { identity, holding in
-            holding.entries > 0 && state.members[identity]?.estimate.isMeasured == false
-        }
-        let estimated = unmeasured.values.reduce(0) { $0 + $1.entries * $1.bytesPerEntry }
-        guard estimated > InsertionEstimate.slack, let before = state.inUseBefore, let now = residentBytes()
-        else { return }
-        let part = (Double(max(0, now - before)) + InsertionEstimate.slack) / estimated
+    /// memory, `resident` bytes, beyond what it used before its first cache. Holds for any number of evictions in
+    /// between, and whatever else the process allocates.
+    fileprivate mutating func boundEstimates(_ holdings: inout PressureEpisode.Holdings, resident: Int) {
+        let estimated = unmeasuredBytes(holdings)
+        guard estimated > InsertionEstimate.slack, let inUseBefore else { return }
+        let part = (Double(max(0, resident - inUseBefore)) + InsertionEstimate.slack) / estimated
         guard part < 1 else { return }
-        for (identity, holding) in unmeasured {
-            state.members[identity]?.estimate.bound(by: holding.bytesPerEntry * part, entries: Int(holding.entries))
-            guard let member = state.members[identity] else { continue }
+        for (identity, holding) in unmeasured(holdings) {
+            members[identity]?.estimate.bound(by: holding.bytesPerEntry * part, entries: Int(holding.entries))
+            guard let member = members[identity] else { continue }
             member.figures.publish(member.estimate)
             holdings[identity]?.bytesPerEntry = Double(member.figures.bytesPerEntry.load(ordering: .relaxed))
         }

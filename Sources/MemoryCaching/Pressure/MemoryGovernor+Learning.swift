@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import ForkSafety
+internal import MemoryPressure
+internal import Synchronization
+
+// Learning what insertions into a cache take: its window is the member's, what it is compared with the process's.
+extension MemoryGovernor {
+    /// Takes note of what was inserted into one cache before `reading`; returns a question where the sizes of its
+    /// entries can be learned, if it is known what the process has in memory. Under the lock.
+    func noteInsertions(
+        of figures: PressureFigures,
+        at reading: MemoryGauge.Reading,
+        _ state: inout State
+    ) -> LearningWindow.Question? {
+        guard var member = state.members[ObjectIdentifier(figures)] else { return nil }
+        defer { state.members[ObjectIdentifier(figures)] = member }
+        member.window.insert(
+            LearningWindow.Insertions(
+                count: figures.insertions.exchange(0, ordering: .relaxed),
+                costs: figures.costs.exchange(0, ordering: .relaxed),
+                charged: figures.charged.exchange(0, ordering: .relaxed)
+            )
+        )
+        let moment = LearningWindow.Moment(
+            used: reading.used,
+            correction: reading.correction,
+            charged: state.expected,
+            disturbances: state.disturbances
+        )
+        return member.window.question(at: moment, by: member.estimate, unreported: unspent)
+    }
+
+    /// Asks what this process has in memory, five microseconds without a lock, and learns from it.
+    func learn(from question: LearningWindow.Question, of figures: PressureFigures) {
+        let resident = residentBytes()
+        state.withLock { state in
+            guard var member = state.members[ObjectIdentifier(figures)] else { return }
+            defer { state.members[ObjectIdentifier(figures)] = member }
+            let lesson = member.window.answer(question, resident: resident, disturbances: state.disturbances)
+            guard let lesson else { return }
+            member.estimate.learn(
+                insertions: lesson.insertions,
+                costs: lesson.costs,
+                growth: lesson.growth,
+                isUndisturbed: lesson.isUndisturbed
+            )
+            figures.publish(member.estimate)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import ForkSafety
+internal import MemoryPressure
+internal import PurgeableMemory
+internal import Synchronization
+
+// The caches that a governor keeps, weakly.
+extension MemoryGovernor {
+    /// A cache that holds something or has held it.
+    struct Member {
+        weak var cache: (any ReclaimableCache)?
+        let figures: PressureFigures
+        var estimate = InsertionEstimate()
+        var window = LearningWindow()
+    }
+
+    /// A cache to take from, held for as long as that lasts.
+    struct Participant {
+        let cache: any ReclaimableCache
+        let figures: PressureFigures
+        let bytesPerCost: Double
+
+        /// The price of a byte of real memory.
+        var price: Double { cache.marginalPrice / bytesPerCost }
+    }
+
+    func register(_ cache: any ReclaimableCache, with figures: PressureFigures) {
+        let isFirst = state.withLock { state in
+            guard !figures.isRegistered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+            state.members[ObjectIdentifier(figures)] = Member(cache: cache, figures: figures)
+            return state.members.count == 1
+        }
+        guard isFirst else { return }
+        if state.withLock({ $0.inUseBefore == nil }), let census = takeCensus(), let resident = residentBytes() {
+            state.withLock { $0.inUseBefore = resident - census.holes }
+        }
+        if let warmQueue, let limit = gauge.read(now: now())?.limit { warmQueue.adoptBudget(limit) }
+        settle()
+    }
+
+    func forget(_ figures: PressureFigures) {
+        let isLast = state.withLock { state in
+            state.members.removeValue(forKey: ObjectIdentifier(figures)) != nil && state.members.isEmpty
+        }
+        // Its credits go with it.
+        addOutstanding(-figures.outstanding.load(ordering: .relaxed), of: figures)
+        if isLast { settle() }
+    }
+
+    /// How many caches there are that hold something or have held it.
+    package var cacheCount: Int { state.withLock { $0.members.count } }
+
+    /// The caches there are, with what each reports for a byte of real memory.
+    func participants() -> [Participant] {
+        state.withLock { state in
+            state.members.values.compactMap { member in
+                guard let cache = member.cache else { return nil }
+                return Participant(cache: cache, figures: member.figures, bytesPerCost: member.estimate.bytesPerCost)
+            }
+        }
+    }
+}

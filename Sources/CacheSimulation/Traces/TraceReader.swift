@@ -64,9 +64,6 @@ public final class TraceReader {
         interpretation = TraceInterpretation(format: known)
     }
 
-    /// How many bytes of the unpacked trace have been read.
-    public var byteOffset: Int { window.offset }
-
     /// The next request, or nil at the end.
     ///
     /// - Throws: ``TraceError`` with file and position for a truncated record, a bad line or damaged compression.

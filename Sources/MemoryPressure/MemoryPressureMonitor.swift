@@ -15,20 +15,10 @@ internal import ForkSafety
 /// ``levels``, or a cache that holds something) and stopped after the last.
 public final class MemoryPressureMonitor: Sendable {
     /// The monitor of this process's real memory; starts its sources on first use.
-    public static var shared: MemoryPressureMonitor { ofProcess.value.monitor }
-
-    /// Part of ``shared``, and silent unless somebody sends: for the package's own demonstrations, where no cgroup can
-    /// be made and memory does not run short of itself.
-    package static var signalByHand: ManualPressureSignal { ofProcess.value.signalByHand }
+    public static var shared: MemoryPressureMonitor { ofProcess.value }
 
     /// A child of fork has a monitor of its own, because the sources of its parent's would not tell it anything.
-    private static let ofProcess = PerProcess { OfProcess() }
-
-    private final class OfProcess: Sendable {
-        let signalByHand = ManualPressureSignal()
-        let monitor: MemoryPressureMonitor
-        init() { monitor = MemoryPressureMonitor(signals: [SystemPressureSignal(), signalByHand]) }
-    }
+    private static let ofProcess = PerProcess { MemoryPressureMonitor(signals: [SystemPressureSignal()]) }
 
     private struct State {
         var observers: [Int: @Sendable (MemoryPressureLevel) -> Void] = [:]

@@ -17,10 +17,12 @@ final class ChildProcess: Sendable {
     private let process = Process()
     private let input = Pipe()
 
-    init(_ order: ChildOrder) throws {
+    /// Starts it; with `pipe` it watches that for memory pressure, instead of what this process was told to watch.
+    init(_ order: ChildOrder, pressureFrom pipe: PressurePipe? = nil) throws {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
         process.arguments = ["--child", String(decoding: try JSONEncoder().encode(order), as: UTF8.self)]
+        if let pipe { process.environment = pipe.environment(over: ProcessInfo.processInfo.environment) }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = output
@@ -50,9 +52,6 @@ final class ChildProcess: Sendable {
         case (_, let signal): .failed("ended by signal \(signal)")
         }
     }
-
-    /// Writes a line to its standard input.
-    func send(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
 
     /// Ends its standard input, which asks it to finish.
     func closeInput() { try? input.fileHandleForWriting.close() }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Dispatch
+import Foundation
 import Glibc
 import Synchronization
 
@@ -41,6 +42,20 @@ enum Cleanup {
 
     /// Registers what is to be done after every group is gone.
     static func add(undo: @escaping @Sendable () -> Void) { things.withLock { $0.undo.append(undo) } }
+
+    /// How everything begins that this program makes outside itself; the number of its process follows.
+    static let prefix = "cache-demo-"
+
+    /// What earlier runs left in `directory`, because they were killed before they could remove it.
+    static func orphans(in directory: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return names.filter { name in
+            guard name.hasPrefix(prefix), let owner = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }) else {
+                return false
+            }
+            return owner != getpid() && kill(owner, 0) != 0 && errno == ESRCH
+        }.map { "\(directory)/\($0)" }
+    }
 
     /// Removes everything. Where an interruption is ending the program, that one has the last word.
     static func finish() {

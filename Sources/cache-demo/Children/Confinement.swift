@@ -23,7 +23,8 @@ enum Confinement: Sendable {
             for directory in membership.directories {
                 do {
                     if !isVersion1 { try delegateMemory(below: directory) }
-                    removeOrphans(below: directory)
+                    // A busy group stays.
+                    for orphan in Cleanup.orphans(in: directory) { rmdir(orphan) }
                     let place = Confinement.groups(below: directory, isVersion1: isVersion1)
                     if let group = try place.makeGroup("probe", limit: 1 << 30) {
                         defer { group.remove() }
@@ -42,13 +43,11 @@ enum Confinement: Sendable {
     /// Makes a group for one run; nil where none can be made.
     func makeGroup(_ name: String, limit: Int) throws -> ControlGroup? {
         guard case .groups(let directory, let isVersion1) = self else { return nil }
-        let path = "\(directory)/\(Self.prefix)\(getpid())-\(name)"
+        let path = "\(directory)/\(Cleanup.prefix)\(getpid())-\(name)"
         let group = ControlGroup(directory: path, isVersion1: isVersion1)
         try Cleanup.make(group, limit: limit)
         return group
     }
-
-    private static let prefix = "cache-demo-"
 
     private static func probe(_ group: ControlGroup) async throws {
         let child = try ChildProcess(.neighbour(group: group, bytes: 0))
@@ -56,17 +55,6 @@ enum Confinement: Sendable {
         for await _ in child.lines {}
         guard child.end == .survived else {
             throw ControlGroup.Refused(doing: "move a process into \(group.directory)", code: EPERM)
-        }
-    }
-
-    /// Removes groups of earlier runs whose process was killed before it could; a busy group stays.
-    private static func removeOrphans(below directory: String) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        for name in names where name.hasPrefix(prefix) {
-            guard let owner = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), owner != getpid(),
-                kill(owner, 0) != 0 && errno == ESRCH
-            else { continue }
-            rmdir(directory + "/" + name)
         }
     }
 

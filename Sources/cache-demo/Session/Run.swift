@@ -21,15 +21,17 @@ struct Run {
     /// Runs it to its end, whatever that is.
     func record() async throws -> RunRecord {
         var record = RunRecord(contender: order.contender, limitBytes: order.group == nil ? nil : limitBytes)
-        let child = try ChildProcess(.run(order))
+        let pipe = order.group == nil ? try PressurePipe() : nil
+        defer { pipe?.remove() }
+        let child = try ChildProcess(.run(order), pressureFrom: pipe)
         let watchdog = Task {
             guard (try? await Task.sleep(for: .seconds(order.seconds + Self.patience))) != nil else { return false }
             child.kill()
             return true
         }
         var neighbour: ChildProcess?
-        var level = "normal"
         var heard = ContinuousClock.now
+        var warned = -PressurePipe.interval
 
         for await line in child.lines {
             guard var sample = try? JSONDecoder().decode(Sample.self, from: Data(line.utf8)) else {
@@ -47,9 +49,9 @@ struct Run {
             } else {
                 neighbour?.closeInput()
             }
-            if order.group == nil, record.levelByHand != level {
-                level = record.levelByHand
-                child.send(level)
+            if let pipe, record.isNeighbourIn, sample.time >= warned + PressurePipe.interval {
+                warned = sample.time
+                pipe.warn()
             }
             screen.show(record)
         }

@@ -37,12 +37,6 @@ struct RunRecord: Sendable {
     /// Whether the neighbour is there at this moment.
     var isNeighbourIn: Bool { neighbour?.upperBound == last.time }
 
-    /// How short memory is to be called where no kernel says so.
-    var levelByHand: String {
-        guard let neighbour, isNeighbourIn else { return "normal" }
-        return last.time < neighbour.lowerBound + ChildOrder.ramp ? "warning" : "critical"
-    }
-
     /// Whether memory was ever short: without that a run proves nothing.
     var memoryWasShort: Bool {
         // A control tells of nothing that leaves, but its cgroup fills up. (The last sixteenth is the kernel's: it

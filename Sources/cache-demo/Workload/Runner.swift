@@ -15,7 +15,7 @@ import Synchronization
 /// All that a run needs to know.
 struct RunOrder: Codable, Sendable {
     var contender: Contender
-    /// Nil where nothing limits us: the parent then says when memory is short.
+    /// Nil where nothing limits us: the parent then says when memory is short, through a ``PressurePipe``.
     var group: ControlGroup?
     var port: UInt16
     var seed: UInt64
@@ -56,7 +56,7 @@ final class Runner: Sendable {
     }
 
     func run() async {
-        Thread.detachNewThread { [self] in obeyParent() }
+        Thread.detachNewThread { [self] in waitForParentsEnd() }
         // A thread of its own: the workers keep Swift's pool busy.
         Thread.detachNewThread { [self] in
             while tell() { Thread.sleep(forTimeInterval: 1 / Self.rate) }
@@ -127,13 +127,9 @@ final class Runner: Sendable {
         tell()
     }
 
-    /// Sends the pressure that the parent calls for, where no kernel does. The end of the pipe means that the parent is
-    /// gone, however it went: then this process goes too.
-    private func obeyParent() -> Never {
-        while let line = readLine() {
-            guard let level = MemoryPressureLevel.allCases.first(where: { "\($0)" == line }) else { continue }
-            MemoryPressureMonitor.signalByHand.send(level)
-        }
+    /// The end of the pipe means that the parent is gone, however it went: then this process goes too.
+    private func waitForParentsEnd() -> Never {
+        while readLine() != nil {}
         _exit(2)
     }
 

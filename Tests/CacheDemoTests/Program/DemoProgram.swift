@@ -52,11 +52,13 @@ struct DemoProgram {
         return true
     }
 
-    /// What this run has left behind: groups with its number in their names, and processes of its process's.
+    /// What this run has left behind: groups and temporary folders with its number in their names, and processes of
+    /// its process's.
     func leftovers() -> [String] {
         let pid = process.processIdentifier
         var found: [String] = []
-        for directory in CgroupMembership.read(.system).flatMap(\.directories) {
+        let temporary = FileManager.default.temporaryDirectory.path
+        for directory in CgroupMembership.read(.system).flatMap(\.directories) + [temporary] {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
             found += names.filter { $0.hasPrefix("cache-demo-\(pid)-") }.map { "\(directory)/\($0)" }
         }

@@ -50,7 +50,7 @@ import Testing
         let result = program.result()
         #expect(result.code == 0, "\(result.output)")
         #expect(result.output.contains("(--no-cgroup was given)"))
-        #expect(result.output.contains("critical"), "the neighbour's stay is pressure: \(result.output)")
+        #expect(result.output.contains("warning"), "the neighbour's stay is pressure: \(result.output)")
         #expect(program.leftovers() == [])
     }
 

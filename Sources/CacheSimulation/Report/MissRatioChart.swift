@@ -18,25 +18,41 @@ public struct MissRatioChart: Sendable {
     /// The drawing, a complete SVG document.
     public var svg: String {
         // One below the other: beside each other they would be shown at half their size, too small to read.
-        let width = Int(MissRatioPanel.width), height = max(1, reports.count) * Int(MissRatioPanel.height)
-        var text = """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
-            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="13">
-            \(Self.darkStyle)
-            <rect class="page" width="100%" height="100%" fill="#ffffff"/>
-
-            """
-        for (index, report) in reports.enumerated() {
-            let y = index * Int(MissRatioPanel.height)
-            text += "<g transform=\"translate(0 \(y))\">\n\(MissRatioPanel(report, metric).elements)</g>\n"
-        }
-        return text + "</svg>\n"
+        SVG.document(
+            width: MissRatioPanel.width,
+            height: Double(max(1, reports.count)) * MissRatioPanel.height,
+            title: "\(metric.title) by cache size",
+            style: Self.style,
+            reports.enumerated().map { index, report in
+                SVG.group(y: Double(index) * MissRatioPanel.height, MissRatioPanel(report, metric).elements)
+            }
+        )
     }
 
-    /// Where the reader prefers dark pages; a style sheet outweighs the attributes of the elements.
-    private static let darkStyle = """
-        <style>@media (prefers-color-scheme:dark){.page{fill:#0d1117}line{stroke:#30363d}
-        text:not([fill]),[fill="#333333"]{fill:#e6edf3}[fill="#444"],[fill="#666"]{fill:#9198a1}
-        [stroke="#333333"]{stroke:#e6edf3}[stroke="#0b62d6"]{stroke:#4493f8}[fill="#0b62d6"]{fill:#4493f8}}</style>
+    /// A colour a policy. The product stands out, bounds are dashed and as dark as ink.
+    private static let style = """
+        text{font-size:13px}.title{font-size:15px;font-weight:bold;fill:var(--ink)}
+        line{stroke:var(--grid)}line.tick{stroke:var(--dim)}
+        polyline{fill:none;stroke:var(--c);stroke-width:1.4;stroke-linejoin:round}
+        polyline.memoryCache{stroke-width:3}polyline.bound{stroke-dasharray:5 4}polyline.leader{stroke-width:.7}
+        circle,.label{fill:var(--c)}.label.memoryCache{font-weight:bold}
+        \(SimulatedPolicy.allCases.map { ".\($0){--c:\(colour($0))}" }.joined())
+        @media (prefers-color-scheme:dark){.memoryCache{--c:#4493f8}}
         """
+
+    private static func colour(_ policy: SimulatedPolicy) -> String {
+        switch policy {
+        case .memoryCache: "#0b62d6"
+        case .fifo: "#b0b0b0"
+        case .lru: "#7f7f7f"
+        case .arc: "#8a5a00"
+        case .sieve: "#c98a00"
+        case .s3FIFO: "#2a9d4a"
+        case .wTinyLFU: "#a03bbd"
+        case .gdsf: "#d1495b"
+        case .gdsfCost: "#8f1d2c"
+        case .foundationNSCache: "#e0752f"
+        case .belady, .belSize: "var(--ink)"
+        }
+    }
 }

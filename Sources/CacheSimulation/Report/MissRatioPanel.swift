@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -33,41 +34,35 @@ struct MissRatioPanel {
         scale = Self.niceScale(values.min() ?? 0, values.max() ?? 1)
     }
 
-    var elements: String {
-        frame + curves
-    }
+    var elements: [String] { frame + curves }
 
-    private var frame: String {
-        var text =
-            "<text x=\"\(Self.left)\" y=\"20\" font-size=\"15\" font-weight=\"bold\">\(Self.escaped(report.trace))"
-        text += "</text>\n<text x=\"\(Self.left)\" y=\"37\" fill=\"#666\">\(metric.title); "
-        text += "\(Quantity.grouped(report.requests)) requests, \(Quantity.grouped(report.keys)) keys</text>\n"
-        var value = scale.low
-        while value <= scale.high + scale.step / 2 {
-            let y = Quantity.plain(self.y(value))
-            text += "<line x1=\"\(Self.left)\" x2=\"\(Self.right)\" y1=\"\(y)\" y2=\"\(y)\" stroke=\"#e4e4e4\"/>\n"
-            text += "<text x=\"\(Self.left - 6)\" y=\"\(y)\" dy=\"4\" text-anchor=\"end\" fill=\"#444\">"
-            text += "\(Quantity.plain(value * 100, decimals: 1))%</text>\n"
-            value += scale.step
+    /// How far the foot of a letter is below the middle of its line.
+    private static let foot = 4.0
+
+    private var frame: [String] {
+        let facts = "\(metric.title); \(report.requests.grouped) requests, \(report.keys.grouped) keys"
+        var elements = [SVG.text(report.trace, Self.left, 20, "title"), SVG.text(facts, Self.left, 37, "facts")]
+        for value in stride(from: scale.low, through: scale.high + scale.step / 2, by: scale.step) {
+            let y = self.y(value)
+            elements.append(SVG.line(Self.left, y, Self.right, y, "grid"))
+            let share = "\(Quantity.plain(value * 100, decimals: 1))%"
+            elements.append(SVG.text(share, Self.left - 6, y + Self.foot, "end"))
         }
         var lastLabel = -Double.infinity
         for column in columns {
-            let x = self.x(column.capacity), text2 = Quantity.plain(x, decimals: 1)
-            text +=
-                "<line x1=\"\(text2)\" x2=\"\(text2)\" y1=\"\(Self.bottom)\" y2=\"\(Self.bottom + 4)\" stroke=\"#888\"/>\n"
+            let x = self.x(column.capacity)
+            elements.append(SVG.line(x, Self.bottom, x, Self.bottom + 4, "tick"))
             guard x - lastLabel > 44 else { continue }
             lastLabel = x
-            text += "<text x=\"\(text2)\" y=\"\(Self.bottom + 17)\" text-anchor=\"middle\" fill=\"#444\">"
-            text += "\(Self.escaped(column.label))</text>\n"
+            elements.append(SVG.text(column.label, x, Self.bottom + 17, "middle"))
         }
         let axis =
             report.isSized ? "cache size (all values: \(Quantity.bytes(report.footprint)))" : "cache size, entries"
-        text += "<text x=\"\((Self.left + Self.right) / 2)\" y=\"\(Self.bottom + 38)\" text-anchor=\"middle\" "
-        return text + "fill=\"#444\">\(axis)</text>\n"
+        return elements + [SVG.text(axis, (Self.left + Self.right) / 2, Self.bottom + 38, "middle")]
     }
 
-    private var curves: String {
-        var text = ""
+    private var curves: [String] {
+        var elements: [String] = []
         var labels: [(y: Double, policy: SimulatedPolicy)] = []
         // The product last, so that it lies on top.
         for policy in report.policies.sorted(by: { $1 == .memoryCache && $0 != .memoryCache }) {
@@ -77,25 +72,17 @@ struct MissRatioPanel {
                 }
             }
             guard let last = points.last else { continue }
-            let path = points.map { "\(Quantity.plain($0.x, decimals: 1)),\(Quantity.plain($0.y, decimals: 1))" }
-            let style = Style(policy)
-            text += "<polyline fill=\"none\" stroke=\"\(style.color)\" stroke-width=\"\(style.width)\" "
-            text += "stroke-linejoin=\"round\"\(style.dashes) points=\"\(path.joined(separator: " "))\"/>\n"
-            if points.count == 1 {
-                text += "<circle cx=\"\(last.x)\" cy=\"\(last.y)\" r=\"3\" fill=\"\(style.color)\"/>\n"
-            }
+            elements.append(SVG.polyline(points, policy.isOffline ? "\(policy) bound" : "\(policy)"))
+            if points.count == 1 { elements.append(SVG.circle(last.x, last.y, radius: 3, "\(policy)")) }
             labels.append((last.y, policy))
         }
         for label in Self.apart(labels, lineHeight: Self.lineHeight, from: Self.top, to: Self.bottom) {
-            let style = Style(label.policy)
-            let weight = label.policy == .memoryCache ? " font-weight=\"bold\"" : ""
-            let y = Quantity.plain(label.place, decimals: 1)
-            text += "<polyline fill=\"none\" stroke=\"\(style.color)\" stroke-width=\"0.7\" points=\"\(Self.right + 2),"
-            text +=
-                "\(Quantity.plain(label.y, decimals: 1)) \(Self.right + 12),\(y)\"/>\n<text x=\"\(Self.right + 15)\" "
-            text += "y=\"\(y)\" dy=\"4\" fill=\"\(style.color)\"\(weight)>\(label.policy.rawValue)</text>\n"
+            let ends = [(x: Self.right + 2, y: label.y), (x: Self.right + 12, y: label.place)]
+            elements.append(SVG.polyline(ends, "\(label.policy) leader"))
+            let name = label.policy.rawValue
+            elements.append(SVG.text(name, Self.right + 15, label.place + Self.foot, "label \(label.policy)"))
         }
-        return text
+        return elements
     }
 
     /// Sizes stand by their logarithm.
@@ -137,35 +124,5 @@ struct MissRatioPanel {
             limit = placed[index].place - lineHeight
         }
         return placed
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.map { ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"][$0] ?? String($0) }.joined()
-    }
-
-    /// How a policy's line looks: the product stands out, bounds are dashed.
-    private struct Style {
-        let color: String
-        let width: Double
-        let dashes: String
-
-        init(_ policy: SimulatedPolicy) {
-            color =
-                switch policy {
-                case .memoryCache: "#0b62d6"
-                case .fifo: "#b0b0b0"
-                case .lru: "#7f7f7f"
-                case .arc: "#8a5a00"
-                case .sieve: "#c98a00"
-                case .s3FIFO: "#2a9d4a"
-                case .wTinyLFU: "#a03bbd"
-                case .gdsf: "#d1495b"
-                case .gdsfCost: "#8f1d2c"
-                case .foundationNSCache: "#e0752f"
-                case .belady, .belSize: "#333333"
-                }
-            width = policy == .memoryCache ? 3 : 1.4
-            dashes = policy.isOffline ? " stroke-dasharray=\"5 4\"" : ""
-        }
     }
 }

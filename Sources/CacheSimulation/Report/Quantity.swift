@@ -6,18 +6,6 @@
 
 /// Numbers as people read them, the same in every locale.
 package enum Quantity {
-    /// 1234567 → "1,234,567".
-    package static func grouped(_ number: Int) -> String {
-        var digits = String(number.magnitude)
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits.removeLast(3)
-        }
-        groups.insert(digits[...], at: 0)
-        return (number < 0 ? "-" : "") + groups.joined(separator: ",")
-    }
-
     /// 64000000 → "64 MB".
     package static func bytes(_ count: Int) -> String {
         var value = Double(count), unit = "B"

@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
+
 extension SimulationReport {
     /// A heading, a table of policies by sizes, and what each limit buys.
     public func text(_ metric: Metric) -> String {
         let what = isSized ? ", \(Quantity.bytes(footprint)) of values" : ""
-        var text = "\(trace): \(Quantity.grouped(requests)) requests for \(Quantity.grouped(keys)) keys\(what)\n"
+        var text = "\(trace): \(requests.grouped) requests for \(keys.grouped) keys\(what)\n"
         var table = TextTable(
             [metric.title] + zip(sizes, capacities).map { "\($0) = \(capacityText($1))" }.map(Self.withoutEcho)
         )
@@ -57,7 +59,7 @@ extension SimulationReport {
         let points = points(metric)
         guard let low = points.first, let high = points.last, points.count > 1 else { return nil }
         guard requests >= Knee.leastRequests else {
-            return "\(Quantity.grouped(requests)) requests are too few to look for the knee of the curve: it takes "
+            return "\(requests.grouped) requests are too few to look for the knee of the curve: it takes "
                 + "\(Knee.leastRequests)."
         }
         guard low - high >= Knee.leastHeight else {
@@ -91,7 +93,7 @@ extension SimulationReport {
         guard let entries = result.entries, let memory = memory(of: result) else { return "" }
         let bytes = Quantity.bytes(memory)
         return isSized
-            ? " (\(Quantity.grouped(entries)) entries, \(bytes) of memory)" : " (\(bytes) of memory beside the values)"
+            ? " (\(entries.grouped) entries, \(bytes) of memory)" : " (\(bytes) of memory beside the values)"
     }
 
     private func change(_ here: Double, _ there: Double, _ verb: String, _ capacity: Int) -> String {

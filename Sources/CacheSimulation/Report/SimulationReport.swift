@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
+
 /// What a plan made of a trace: every result, and how to say it.
 public struct SimulationReport: Sendable {
     /// What is counted.
@@ -120,6 +122,6 @@ public struct SimulationReport: Sendable {
 
     /// A capacity with its unit.
     func capacityText(_ capacity: Int) -> String {
-        isSized ? Quantity.bytes(capacity) : "\(Quantity.grouped(capacity)) entries"
+        isSized ? Quantity.bytes(capacity) : "\(capacity.grouped) entries"
     }
 }

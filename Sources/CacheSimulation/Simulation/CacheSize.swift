@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
+
 /// How large a simulated cache is: a share of all that a trace asks for, or an amount.
 public enum CacheSize: Sendable, Equatable, CustomStringConvertible {
     /// A share of the unique keys, or of their bytes in a sized trace; 0.01 is 1 %.
@@ -49,7 +51,7 @@ public enum CacheSize: Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .share(let share): "\(Quantity.plain(share * 100))%"
         case .bytes(let bytes): Quantity.bytes(bytes)
-        case .amount(let count): Quantity.grouped(count)
+        case .amount(let count): count.grouped
         }
     }
 }

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
+
 /// What a reader took a trace's lines to mean, so that a person can see whether it is what he meant.
 public struct TraceInterpretation: Sendable, Equatable {
     /// The format.
@@ -66,7 +68,7 @@ public struct TraceInterpretation: Sendable, Equatable {
         text += size.map { ", the size is \($0)\n" } ?? ", there are no sizes\n"
         for example in examples { text += "  key: \(example)\n" }
         if skipped > 0 {
-            text += "  \(Quantity.grouped(skipped)) lines left out: \(format.leavesOut)\n"
+            text += "  \(skipped.grouped) lines left out: \(format.leavesOut)\n"
         }
         return text
     }

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Foundation
+import CacheSimulation
+import MemoryCaching
 
 /// A line of text in pieces of different looks, which can be cut without cutting an escape sequence.
 struct Line: Sendable {
@@ -58,9 +59,6 @@ extension Int {
     /// Bytes as mebibytes.
     var inMebibytes: String { "\((self >> 20).grouped) MiB" }
 
-    /// With commas between groups of three digits.
-    var grouped: String { formatted(.number.locale(Locale(identifier: "en_US"))) }
-
     /// Nanoseconds as a time with two digits or more: `850 ns`, `21 µs`, `9.8 ms`; "–" for none.
     var asTime: String {
         func twoDigits(_ value: Double) -> String { value < 9.95 ? value.tenths : String(Int(value.rounded())) }
@@ -75,8 +73,8 @@ extension Int {
 
 extension Double {
     /// With one digit after the point.
-    var tenths: String { String(format: "%.1f", self) }
+    var tenths: String { Quantity.fixed(self, decimals: 1) }
 
     /// As a percentage with one digit after the point.
-    var percent: String { String(format: "%.1f %%", self * 100) }
+    var percent: String { Quantity.percent(self) }
 }

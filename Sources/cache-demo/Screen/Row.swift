@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryCaching
+
 /// One moment of a run in 79 columns: hit rate of the last second, bytes held, entries evicted so far, and a bar of the
 /// memory that is taken. Pure: a record in, a line out.
 struct Row {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import Foundation
+import MemoryCaching
 
 /// The demo from its first line to its verdict: origin, confinement, one run after the other, chart.
 struct Session {

@@ -98,12 +98,12 @@ import Testing
     }
 
     @Test func `numbers as people read them`() {
-        #expect(1_234_567.grouped == "1,234,567")
-        #expect(999.grouped == "999")
         #expect(0.asTime == "–")
         #expect(850.asTime == "850 ns")
         #expect(21_400.asTime == "21 µs")
         #expect(9_800_000.asTime == "9.8 ms")
         #expect((256 << 20).inMebibytes == "256 MiB")
+        #expect((1_234_567 << 20).inMebibytes == "1,234,567 MiB")
+        #expect(0.1234.percent == "12.3 %")
     }
 }

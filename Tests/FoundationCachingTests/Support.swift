@@ -23,12 +23,6 @@ extension [UInt8] {
     }
 }
 
-/// Memory of this process that is in RAM, by /proc/self/statm.
-func residentBytes() -> Int {
-    let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
-    return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
-}
-
 /// Counts the objects alive of one test.
 final class LifeCounter: Sendable {
     private let count = Atomic<Int>(0)

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+package import MemoryPressure
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -27,9 +29,6 @@ import Musl
 /// ```
 /// The cgroup is removed by ``remove()`` or with the last reference, together with whatever still runs in it.
 public final class CgroupSandbox: Sendable {
-    /// The cgroup interface that the machine offers for memory.
-    public enum Version: Sendable { case v1, v2 }
-
     /// What went wrong: the call, the file and the error number.
     public struct Failure: Error, CustomStringConvertible {
         /// The story in words.
@@ -40,7 +39,7 @@ public final class CgroupSandbox: Sendable {
     public let directory: String
 
     /// Which interface it has.
-    public let version: Version
+    package let version: CgroupMembership.Version
 
     /// Whether cgroups with a memory limit can be made here: root, or a delegated tree, on Linux. Tried once.
     public static let isAvailable: Bool = {
@@ -106,7 +105,7 @@ public final class CgroupSandbox: Sendable {
 
     /// Bytes charged now.
     public var usageBytes: Int {
-        Self.number(in: directory + (version == .v1 ? "/memory.usage_in_bytes" : "/memory.current")) ?? 0
+        Self.number(in: version.usagePath(in: directory)) ?? 0
     }
 
     /// The most bytes that were ever charged, where the kernel says (version 2: from Linux 5.19).
@@ -116,7 +115,8 @@ public final class CgroupSandbox: Sendable {
 
     /// How many processes the kernel has killed in here for want of memory.
     public var outOfMemoryKills: Int {
-        let text = Self.read(directory + (version == .v1 ? "/memory.oom_control" : "/memory.events")) ?? ""
+        let file = version == .v1 ? "/memory.oom_control" : "/memory.events"
+        let text = SystemFiles.system.text(directory + file) ?? ""
         for line in text.split(separator: "\n") where line.hasPrefix("oom_kill ") {
             return Int(line.dropFirst("oom_kill ".count)) ?? 0
         }
@@ -127,7 +127,7 @@ public final class CgroupSandbox: Sendable {
     public func remove() {
         for _ in 0..<400 {
             if rmdir(directory) == 0 || errno == ENOENT { return }
-            for line in (Self.read(directory + "/cgroup.procs") ?? "").split(separator: "\n") {
+            for line in (SystemFiles.system.text(directory + "/cgroup.procs") ?? "").split(separator: "\n") {
                 if let process = Int32(line), process != getpid() { kill(process, SIGKILL) }
             }
             usleep(5_000)
@@ -137,12 +137,15 @@ public final class CgroupSandbox: Sendable {
 }
 
 extension CgroupSandbox {
-    /// The root of the hierarchy that has the memory controller, as mounted where everybody mounts it.
-    static func hierarchy() throws -> (root: String, version: Version) {
-        if access("/sys/fs/cgroup/memory/memory.limit_in_bytes", R_OK) == 0 { return ("/sys/fs/cgroup/memory", .v1) }
-        let controllers = read("/sys/fs/cgroup/cgroup.controllers") ?? ""
-        if controllers.split(whereSeparator: \.isWhitespace).contains("memory") { return ("/sys/fs/cgroup", .v2) }
-        throw Failure(description: "no memory controller below /sys/fs/cgroup")
+    /// The root, as far as this process sees it, of the hierarchy that has the memory controller.
+    static func hierarchy() throws -> (root: String, version: CgroupMembership.Version) {
+        for membership in CgroupMembership.read(.system) {
+            let root = membership.directories[membership.directories.count - 1]
+            if membership.version == .v1 { return (root, .v1) }
+            let controllers = SystemFiles.system.text(root + "/cgroup.controllers") ?? ""
+            if controllers.split(whereSeparator: \.isWhitespace).contains("memory") { return (root, .v2) }
+        }
+        throw Failure(description: "no memory controller in /proc/self/cgroup")
     }
 
     static func write(_ text: String, to path: String) throws {
@@ -154,21 +157,8 @@ extension CgroupSandbox {
         guard written == text.utf8.count else { throw Failure("write \(text) to", path) }
     }
 
-    static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = systemRead(descriptor, &chunk, chunk.count)
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes += chunk[..<count]
-        }
-    }
-
     static func number(in path: String) -> Int? {
-        read(path).flatMap { Int($0.split(whereSeparator: \.isWhitespace).first ?? "") }
+        SystemFiles.system.text(path).flatMap { Int($0.split(whereSeparator: \.isWhitespace).first ?? "") }
     }
 }
 
@@ -178,6 +168,5 @@ extension CgroupSandbox.Failure {
     }
 }
 
-// The members above hide the C library's calls of the same names.
+// The member above hides the C library's call of the same name.
 private let systemWrite: @Sendable (Int32, UnsafeRawPointer?, Int) -> Int = { write($0, $1!, $2) }
-private let systemRead: @Sendable (Int32, UnsafeMutableRawPointer, Int) -> Int = { read($0, $1, $2) }

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import MemoryPressure
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -80,8 +82,8 @@ extension CgroupSandbox {
             exitStatus: signal == 0 ? (status >> 8) & 0xFF : nil,
             signal: signal == 0 ? nil : signal,
             timedOut: timedOut,
-            output: Self.read(outputPath) ?? "",
-            errors: Self.read(errorsPath) ?? ""
+            output: SystemFiles.system.text(outputPath) ?? "",
+            errors: SystemFiles.system.text(errorsPath) ?? ""
         )
     }
 

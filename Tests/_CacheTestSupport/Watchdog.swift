@@ -120,7 +120,7 @@ private func printThreads() {
         }
         guard !thread.hasPrefix(".") else { continue }
         let facts = ["comm", "wchan", "syscall"].map { file in
-            "\(file) \(CgroupSandbox.read("/proc/self/task/\(thread)/\(file)")?.split(separator: "\n").first ?? "?")"
+            "\(file) \(SystemFiles.system.text("/proc/self/task/\(thread)/\(file)")?.split(separator: "\n").first ?? "?")"
         }
         report("thread \(thread): \(facts.joined(separator: ", "))\n")
     }

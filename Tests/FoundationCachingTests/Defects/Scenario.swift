@@ -224,6 +224,7 @@ enum Scenario {
         return empty <= 300 && entry <= 100
     }
 
+    /// By itself, because IntegrationTests compile this file too and see no test support.
     private static var residentBytes: Int {
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
         return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0

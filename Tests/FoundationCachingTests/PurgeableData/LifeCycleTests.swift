@@ -7,6 +7,7 @@
 import Foundation
 import FoundationCaching
 import Testing
+import _CacheTestSupport
 
 @Suite struct LifeCycleTests {
     @Test("57 NSPurgeableData() has counter 1: bytes are usable without begin")

@@ -78,13 +78,4 @@ private func checkOrdinaryValues() {
     #expect(residentBytes() - resident < 32 << 20, "160 MiB came and went")
     #expect(PurgeableMemoryUsage.current().ordinaryBytes < 1 << 20)
 }
-
-private func residentBytes() -> Int {
-    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-    defer { fclose(file) }
-    var line = [UInt8](repeating: 0, count: 256)
-    let count = fread(&line, 1, line.count, file)
-    let fields = String(decoding: line[..<count], as: UTF8.self).split(separator: " ")
-    return fields.count > 1 ? (Int(fields[1]) ?? 0) * PageSize.base : 0
-}
 #endif

@@ -21,7 +21,7 @@ public struct MissRatioChart: Sendable {
         SVG.document(
             width: MissRatioPanel.width,
             height: Double(max(1, reports.count)) * MissRatioPanel.height,
-            title: "\(metric.title) by cache size",
+            title: "cache-sim: \(metric.title)",
             style: Self.style,
             reports.enumerated().map { index, report in
                 SVG.group(y: Double(index) * MissRatioPanel.height, MissRatioPanel(report, metric).elements)

@@ -7,16 +7,18 @@
 
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
 /// A benchmark: a tool that uses products of the library.
 func benchmark(_ name: String, of products: String...) -> Target {
     .executableTarget(
         name: name,
         dependencies: products.map { .product(name: $0, package: "swift-memory-cache") }
-            + [.product(name: "ArgumentParser", package: "swift-argument-parser")],
-        swiftSettings: [
-            .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
-            .enableUpcomingFeature("InternalImportsByDefault"),
-        ]
+            + ["BenchSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+        swiftSettings: settings
     )
 }
 
@@ -33,8 +35,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ],
     targets: [
+        .target(
+            name: "BenchSupport",
+            dependencies: [.product(name: "CacheSimulation", package: "swift-memory-cache")],
+            swiftSettings: settings
+        ),
         benchmark("cache-bench", of: "MemoryCaching", "FoundationCaching"),
-        benchmark("purgeable-cache-bench", of: "MemoryCaching"),
+        benchmark("purgeable-cache-bench", of: "MemoryCaching", "MemoryPressure"),
         benchmark("tier-bench", of: "TieredCaching", "MemoryCaching"),
         benchmark("pause-bench", of: "MemoryCaching"),
         benchmark("loading-bench", of: "MemoryCaching"),

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import Foundation
 
 /// Measures caches against each other in one sitting: rounds go round all implementations, medians are compared.
@@ -95,7 +96,7 @@ struct CacheBench: ParsableCommand {
         var table = ThroughputTable(
             names: subjects.map(\.name),
             measurements: measurements,
-            medians: samples.mapValues { $0.mapValues(Self.median) },
+            medians: samples.mapValues { $0.mapValues(\.median) },
             bytes: [:],
             yardstick: Self.dictionary
         )
@@ -175,8 +176,6 @@ struct CacheBench: ParsableCommand {
         default: nil
         }
     }
-
-    private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     private func say(_ line: String) { try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8)) }
 }

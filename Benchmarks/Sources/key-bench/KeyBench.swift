@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import Foundation
 import MemoryCaching
 import Synchronization
@@ -109,7 +110,7 @@ struct KeyBench: ParsableCommand {
             samples[1].append(time(requests) { Self.loop(requests, $0) { key in dictionary.withLock { $0[key] } } })
         }
         let ratios = zip(samples[0], samples[1]).map { $1 / $0 }.sorted()
-        let medians = samples.map { $0.sorted()[rounds / 2] }
+        let medians = samples.map(\.median)
         let row = String(
             format: "%7d keys  %-10@ MemoryCache %6.1f ns   Dictionary + Mutex %6.1f ns   %.2f × (%.2f to %.2f)",
             keys.count,
@@ -156,12 +157,9 @@ struct KeyBench: ParsableCommand {
         func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
-    /// SplitMix64's finaliser: over all 64 bits, so that nobody profits from keys in a row.
+    /// Over all 64 bits, so that nobody profits from keys in a row.
     private static func spread(_ number: Int) -> Int {
-        var z = UInt64(number) &+ 0x1234_5678
-        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int(bitPattern: UInt(z ^ (z &>> 31)))
+        Int(truncatingIfNeeded: SplitMix64.mix(UInt64(number) &+ 0x1234_5678))
     }
 
     private static func text(_ number: Int, bytes: Int) -> String {

@@ -5,31 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
-import Foundation
+import BenchSupport
 import MemoryCaching
 
 let keyCount = 100_000
 let requestCount = 1 << 20
 let rounds = 15
 
-/// Keys drawn from a Zipf distribution (Gray et al., "Quickly Generating Billion-Record Synthetic Databases", SIGMOD
-/// 1994), scattered so that popular ones are not neighbours.
-func zipfianKeys() -> [UInt64] {
-    let theta = 0.99
-    func power(_ base: Double, _ exponent: Double) -> Double { exp(exponent * log(base)) }
-    let zeta = (1...keyCount).reduce(0.0) { $0 + power(Double($1), -theta) }
-    let (alpha, zeta2) = (1 / (1 - theta), 1 + power(0.5, theta))
-    let eta = (1 - power(2 / Double(keyCount), 1 - theta)) / (1 - zeta2 / zeta)
-    var state: UInt64 = 42
-    return (0..<requestCount).map { _ in
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        let uniform = Double(state >> 11) / Double(1 << 53)
-        let scaled = uniform * zeta
-        let rank =
-            scaled < 1 ? 0 : scaled < zeta2 ? 1 : Int(Double(keyCount) * power(eta * uniform - eta + 1, alpha))
-        return UInt64(min(rank, keyCount - 1)) &* 0x9E37_79B9_7F4A_7C15
-    }
-}
+/// The key of a rank: scattered, so that popular ones are not neighbours.
+func key(_ rank: Int) -> UInt64 { SplitMix64.mix(UInt64(rank)) }
 
 func nanoseconds(_ body: @Sendable () async -> UInt64) async -> Double {
     let clock = ContinuousClock()
@@ -49,9 +33,9 @@ struct LoadingBench: AsyncParsableCommand {
     )
 
     func run() async {
-        let requests = zipfianKeys()
+        let requests = ZipfRanks(keys: keyCount, exponent: 0.99, seed: 42).prefix(requestCount).map(key)
         let cache = MemoryCache<UInt64, UInt64>(countLimit: keyCount)
-        for rank in 0..<UInt64(keyCount) { cache[rank &* 0x9E37_79B9_7F4A_7C15] = rank + 1 }
+        for rank in 0..<keyCount { cache[key(rank)] = UInt64(rank) + 1 }
         let origin = Origin()
 
         var plain: [Double] = []
@@ -82,14 +66,12 @@ struct LoadingBench: AsyncParsableCommand {
                 }
             )
         }
-        func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
-        let base = median(plain)
+        let base = plain.median
         for (name, values) in [
             ("value(forKey:)", plain), ("value(forKey:load:)", loading), ("value(forKey:load:), throwing", throwing),
         ] {
-            let value = median(values)
-            let padding = String(repeating: " ", count: 32 - name.count)
-            print("\(name)\(padding)\((value * 10).rounded() / 10) ns a hit, × \((value / base * 100).rounded() / 100)")
+            let value = values.median
+            print("\(name.padded(to: 32))\(value.fixed(1)) ns a hit, × \((value / base).fixed())")
         }
         precondition(cache.statistics.loads == 0)
     }

@@ -21,13 +21,3 @@ typealias Ours = FoundationCaching.NSCache
 
 extension Foundation.NSCache: ObjectCache {}
 extension FoundationCaching.NSCache: ObjectCache {}
-
-/// Nanoseconds for each of `count` pieces of work.
-func nanoseconds(per count: Int, _ work: () -> Void) -> Double {
-    let (seconds, attoseconds) = ContinuousClock().measure(work).components
-    return (Double(seconds) * 1e9 + Double(attoseconds) / 1e9) / Double(count)
-}
-
-extension [Double] {
-    var median: Double { sorted()[count / 2] }
-}

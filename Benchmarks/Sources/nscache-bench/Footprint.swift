@@ -4,15 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import BenchSupport
 import Foundation
 import FoundationCaching
-import Glibc
-
-/// Bytes that the process has in memory.
-private func residentBytes() -> Int {
-    let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
-    return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
-}
 
 /// Bytes of an empty cache and of an entry beside key and object; in a process of its own, so that nothing freed before
 /// is used again.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import BenchSupport
 import Foundation
 import FoundationCaching
 
@@ -57,21 +58,7 @@ func compareHits() {
 /// Share of hits on a skewed stream of keys (Zipf, exponent 0.9) with room for a tenth of them.
 func compareHitRatios() {
     let keys = (0..<20_000).map { NSNumber(value: $0) }
-    var weights: [Double] = []
-    var sum = 0.0
-    for rank in 1...keys.count {
-        sum += 1 / pow(Double(rank), 0.9)
-        weights.append(sum)
-    }
-    let stream = (0..<400_000).map { _ in
-        let point = Double.random(in: 0..<sum)
-        var (low, high) = (0, weights.count - 1)
-        while low < high {
-            let middle = (low + high) / 2
-            if weights[middle] < point { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    let stream = Array(ZipfRanks(keys: keys.count, exponent: 0.9, seed: 1).prefix(400_000))
     func ratio<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache) -> Double {
         cache.countLimit = keys.count / 10
         var hits = 0
@@ -92,16 +79,14 @@ func compareHitRatios() {
 
 /// Insertions whose costs rise, the worst case of an order by cost.
 func compareAscendingCosts() {
-    func seconds<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache, _ keys: [NSNumber]) -> Double {
-        nanoseconds(per: 1) {
-            for (cost, key) in keys.enumerated() { cache.setObject(key, forKey: key, cost: cost) }
-        } / 1e9
+    func time<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache, _ keys: [NSNumber]) -> Double {
+        seconds { for (cost, key) in keys.enumerated() { cache.setObject(key, forKey: key, cost: cost) } }
     }
     let keys = (0..<100_000).map { NSNumber(value: $0) }
     for count in [5_000, 10_000, 20_000] {
         let some = Array(keys.prefix(count))
-        let theirs = seconds(Theirs<NSNumber, NSNumber>(), some)
-        let ours = seconds(Ours<NSNumber, NSNumber>(), some)
+        let theirs = time(Theirs<NSNumber, NSNumber>(), some)
+        let ours = time(Ours<NSNumber, NSNumber>(), some)
         print(
             String(
                 format: "%6d inserts, ascending costs             %9.3f s  %9.4f s %8.0f",
@@ -112,6 +97,6 @@ func compareAscendingCosts() {
             )
         )
     }
-    let ours = seconds(Ours<NSNumber, NSNumber>(), keys)
+    let ours = time(Ours<NSNumber, NSNumber>(), keys)
     print(String(format: "%6d inserts, ascending costs             minutes      %9.4f s", keys.count, ours))
 }

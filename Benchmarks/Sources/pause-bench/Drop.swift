@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
-import Foundation
+import BenchSupport
 import MemoryCaching
 
 /// The end of the only cache of a process: the watching of memory ends with it.
@@ -16,16 +16,14 @@ struct Drop: ParsableCommand {
     var caches = 101
 
     func run() {
-        var times: [Int64] = []
+        var times: [Double] = []
         for _ in 0..<caches {
             var cache: MemoryCache<Int, Int>? = MemoryCache()
             cache?.setValue(1, forKey: 1)
             let begun = nanoseconds()
             cache = nil
-            times.append(nanoseconds() - begun)
+            times.append(Double(nanoseconds() - begun) / 1e6)
         }
-        times.sort()
-        let milliseconds = { (time: Int64) in String(format: "%.3f", Double(time) / 1e6) }
-        print("median \(milliseconds(times[times.count / 2])) ms, worst \(milliseconds(times[times.count - 1])) ms")
+        print("median \(times.median.fixed(3)) ms, worst \((times.max() ?? 0).fixed(3)) ms")
     }
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import PurgeableMemory
 
 #if canImport(Glibc)
@@ -87,10 +88,10 @@ func benchmarkReads(byteCount: Int, count: Int, repetitions: Int, rounds: Int, _
     }
     report.row(
         "optimistic read of \(byteCount / 1024) KiB",
-        median(ratios),
+        ratios.median,
         "x memcpy",
         atMost: 1.05,
-        note: "(memcpy \(fixed(median(copies), 0)) ns)"
+        note: "(memcpy \(copies.median.fixed(0)) ns)"
     )
 }
 
@@ -112,7 +113,7 @@ func benchmarkColdAccess(byteCount: Int, count: Int) -> (access: Double, end: Do
         accesses.append(all / Double(count))
         ends.append(ending / Double(count))
     }
-    return (median(accesses), median(ends))
+    return (accesses.median, ends.median)
 }
 
 benchmarkReads(byteCount: 4 << 10, count: 16, repetitions: 80, rounds: 1001, &report)
@@ -123,7 +124,7 @@ let page = benchmarkColdAccess(byteCount: 4 << 10, count: 4096)
 report.row("begin and end of 4 KiB, cold, sealing included", page.access * 1e6, "us", atMost: 1)
 let mebibyte = benchmarkColdAccess(byteCount: 1 << 20, count: 32)
 report.row("sealing 1 MiB", mebibyte.end * 1e6, "us", atMost: 20)
-print("begin and end of 1 MiB, cold, sealing included \(fixed(mebibyte.access * 1e6)) us")
+print("begin and end of 1 MiB, cold, sealing included \((mebibyte.access * 1e6).fixed()) us")
 
 do {
     let value = PurgeableBytes(copying: content(4 << 10))
@@ -135,23 +136,23 @@ do {
             }
         } / 100_000
     }
-    report.row("begin and end of a warm 4 KiB", median(times) * 1e9, "ns", atMost: 20)
+    report.row("begin and end of a warm 4 KiB", times.median * 1e9, "ns", atMost: 20)
     let lending = (0..<15).map { _ in
         seconds { for _ in 0..<100_000 { _ = value.withBytes { $0.byteCount } } } / 100_000
     }
-    print("withBytes of a warm 4 KiB \(fixed(median(lending) * 1e9)) ns")
+    print("withBytes of a warm 4 KiB \((lending.median * 1e9).fixed()) ns")
     var sum: UInt64 = 0
     let loading = (0..<15).map { _ in
         seconds { for index in 0..<100_000 { sum &+= value.load(at: index & 4088, as: UInt64.self)! } } / 100_000
     }
-    print("load of 8 bytes \(fixed(median(loading) * 1e9)) ns\(sum == 0 ? " (0)" : "")")
+    print("load of 8 bytes \((loading.median * 1e9).fixed()) ns\(sum == 0 ? " (0)" : "")")
 }
 
 do {
     let times = (0..<9).map { _ in
         seconds { for _ in 0..<2000 { _ = PurgeableBytes(copying: [UInt8](repeating: 1, count: 4096)) } } / 2000
     }
-    print("init and deinit of 4 KiB \(fixed(median(times) * 1e6)) us")
+    print("init and deinit of 4 KiB \((times.median * 1e6).fixed()) us")
     let values = (0..<64).map { _ in PurgeableBytes(copying: content(1 << 20)) }
     let before = residentBytes()
     for value in values { value.discardContentIfPossible() }

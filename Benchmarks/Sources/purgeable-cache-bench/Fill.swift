@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import MemoryCaching
+import MemoryPressure
 
 /// Fills a cache without limits in a container, as fast as one thread can, and says how much of it can be read.
 struct Fill: ParsableCommand {
@@ -13,18 +15,21 @@ struct Fill: ParsableCommand {
 
     @Option(help: "MiB offered.") var offered = 2048
     @Option(help: "Bytes of a value.") var size = 4096
-    @Option(help: "MiB that the container may hold.") var limit = 256
 
-    func run() throws {
-        guard let container = Container(limitBytes: limit << 20) else { return print("SKIPPED: no writable cgroup") }
-        defer { container.leave() }
+    func run() {
         let cache = PurgeableCache<Int>()
         let payload = [UInt8](repeating: 3, count: size)
         let count = (offered << 20) / size
-        let each = nanosecondsEach(count) { for key in 0..<count { cache.setBytes(payload, forKey: key) } }
+        let each = nanoseconds(per: count) { for key in 0..<count { cache.setBytes(payload, forKey: key) } }
         var readable = 0
         for key in 0..<count where cache.bytes(forKey: key) == payload { readable += 1 }
-        let share = Double(readable * size) / Double(limit << 20)
-        print("size \(size): \(each) ns each, \(Double(size) / each) GB/s, \(readable) readable: \(share) of the limit")
+        let share = MemoryBudget.current().limitBytes.map { "\(Double(readable * size) / Double($0))" } ?? "unknown"
+        print("size \(size), in \(Self.limitInWords): \(each) ns each, \(Double(size) / each) GB/s")
+        print("\(readable) readable: \(share) of the limit")
+    }
+
+    /// What this process may hold, as the library reads it.
+    static var limitInWords: String {
+        MemoryBudget.current().limitBytes.map { "\($0 >> 20) MiB" } ?? "memory without a limit"
     }
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import MemoryCaching
 
 /// The hit ratio of a full cache in a container, beside a CLOCK cache of ordinary memory with a given budget.
@@ -15,22 +16,21 @@ struct HitRatio: ParsableCommand {
     @Option(help: "Bytes of a value.") var size = 1000
     @Option(help: "Skew of the Zipf distribution.") var skew = 0.8
     @Option(help: "Lookups; the second half counts.") var lookups = 6_000_000
-    @Option(help: "MiB that the container may hold.") var limit = 256
     @Option(help: "MiB of values that the CLOCK cache may hold, its own overhead not counted.") var budget = 235
 
-    func run() throws {
-        let traffic = Zipf(keys: keys, skew: skew)
+    func run() {
+        // First, so that the other's memory is not in the container yet.
+        print("PurgeableCache in \(Fill.limitInWords): \(purgeableRatio())")
         let clock = ClockCache(capacity: (budget << 20) / size)
-        let clockRatio = ratio(traffic, find: { clock.find($0) }, insert: { clock.insert($0) })
-        guard let container = Container(limitBytes: limit << 20) else {
-            return print("SKIPPED: no writable memory cgroup; CLOCK with \(budget) MiB: \(clockRatio)")
-        }
-        defer { container.leave() }
+        let clockRatio = ratio(find: { clock.find($0) }, insert: { clock.insert($0) })
+        print("CLOCK, ordinary memory, \(budget) MiB of values: \(clockRatio)")
+    }
+
+    private func purgeableRatio() -> Double {
         let cache = PurgeableCache<UInt64>()
         let payload = [UInt8](repeating: 7, count: size)
         var wrong = 0
-        let purgeableRatio = ratio(
-            traffic,
+        let ratio = ratio(
             find: { key in
                 guard let bytes = cache.bytes(forKey: key) else { return false }
                 if bytes != payload { wrong += 1 }
@@ -38,45 +38,18 @@ struct HitRatio: ParsableCommand {
             },
             insert: { cache.setBytes(payload, forKey: $0) }
         )
-        print("PurgeableCache in \(limit) MiB: \(purgeableRatio), wrong \(wrong)")
-        print("CLOCK, ordinary memory, \(budget) MiB of values: \(clockRatio)")
         print(cache.statistics)
+        print("wrong: \(wrong)")
+        return ratio
     }
 
-    private func ratio(_ traffic: Zipf, find: (UInt64) -> Bool, insert: (UInt64) -> Void) -> Double {
-        var numbers = Numbers(state: 3)
+    private func ratio(find: (UInt64) -> Bool, insert: (UInt64) -> Void) -> Double {
         var hits = 0
-        for lookup in 0..<lookups {
-            let key = traffic.draw(using: &numbers)
+        for (lookup, rank) in ZipfRanks(keys: keys, exponent: skew, seed: 3).prefix(lookups).enumerated() {
+            let key = SplitMix64.mix(UInt64(rank))
             if find(key) { hits += lookup * 2 >= lookups ? 1 : 0 } else { insert(key) }
         }
         return Double(hits) / Double(lookups - lookups / 2)
-    }
-}
-
-/// Keys drawn with a chance of 1/rank^skew, ranks shuffled over the keys.
-struct Zipf {
-    private let sums: [Double]
-    private let keys: [UInt64]
-
-    init(keys count: Int, skew: Double) {
-        var sum = 0.0
-        sums = (1...count).map { rank in
-            sum += Container.power(Double(rank), -skew)
-            return sum
-        }
-        var numbers = Numbers(state: 11)
-        keys = (0..<UInt64(count)).shuffled(using: &numbers)
-    }
-
-    func draw(using numbers: inout Numbers) -> UInt64 {
-        let wanted = Double(numbers.next() >> 11) / 9_007_199_254_740_992 * sums[sums.count - 1]
-        var (low, high) = (0, sums.count - 1)
-        while low < high {
-            let middle = (low + high) / 2
-            if sums[middle] < wanted { low = middle + 1 } else { high = middle }
-        }
-        return keys[low]
     }
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import MemoryCaching
 
 /// The time of a hit beside `Dictionary<UInt64, [UInt8]>`, both giving a fresh array, and the memory beyond payload and
@@ -20,32 +21,32 @@ struct Hits: ParsableCommand {
     @Option(help: "Rounds; the median counts.") var rounds = 5
 
     func run() {
-        var numbers = Numbers(state: 7)
+        var numbers = SplitMix64(seed: 7)
         let keys = (0..<lookups).map { _ in numbers.next() % UInt64(items) }
         let payload = [UInt8](repeating: 1, count: size)
-        let before = Container.residentBytes()
+        let before = residentBytes()
         let cache = PurgeableCache<UInt64>()
-        let insertion = nanosecondsEach(items) {
+        let insertion = nanoseconds(per: items) {
             for key in 0..<UInt64(items) { cache.setBytes(payload, forKey: key) }
         }
-        let beside = Double(Container.residentBytes() - before) / Double(items) - Double(size + 8)
+        let beside = Double(residentBytes() - before) / Double(items) - Double(size + 8)
         var dictionary: [UInt64: [UInt8]] = [:]
         for key in 0..<UInt64(items) { dictionary[key] = payload.map { $0 } }
         var ratios: [Double] = []
         var times: [Double] = []
         for _ in 0..<rounds {
             var sum = 0
-            let ordinary = nanosecondsEach(lookups) {
+            let ordinary = nanoseconds(per: lookups) {
                 for key in keys { sum &+= Self.use(dictionary[key].map(Self.copy)) }
             }
-            let purgeable = nanosecondsEach(lookups) {
+            let purgeable = nanoseconds(per: lookups) {
                 for key in keys { sum &+= Self.use(cache.bytes(forKey: key)) }
             }
             precondition(sum == 2 * lookups * (size + 1), "every lookup is a hit")
             ratios.append(purgeable / ordinary)
             times.append(purgeable)
         }
-        print("items \(items) size \(size): hit \(median(times)) ns, \(median(ratios)) x dictionary with copy")
+        print("items \(items) size \(size): hit \(times.median) ns, \(ratios.median) x dictionary with copy")
         print("insertion \(insertion) ns; \(beside) bytes an item beside payload and key")
     }
 

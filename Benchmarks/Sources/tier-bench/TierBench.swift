@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import BenchSupport
 import MemoryCaching
 import TieredCaching
 
@@ -46,7 +47,7 @@ struct TierBench: AsyncParsableCommand {
             times[2].append(time(order) { near.nearValue(forKey: $0) })
         }
         for (name, of) in zip(["MemoryCache", "MemoryCache with a lifetime", "near"], times) {
-            print("\(name): \(of.sorted()[rounds / 2]) ns")
+            print("\(name): \(of.median) ns")
         }
         for (name, index) in [("MemoryCache", 0), ("MemoryCache with a lifetime", 1)] {
             let ratios = zip(times[2], times[index]).map(/).sorted()

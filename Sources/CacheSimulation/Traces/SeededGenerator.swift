@@ -19,9 +19,6 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return Self.splitMix(state)
     }
 
-    /// A number in [0, 1) of 53 random bits.
-    package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
-
     /// What a generator with seed `value` would say first: SplitMix64 as a hash.
     package static func splitMix(_ value: UInt64) -> UInt64 { mix(value &+ 0x9E37_79B9_7F4A_7C15) }
 
@@ -32,4 +29,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z &>> 31)
     }
+}
+
+extension RandomNumberGenerator {
+    /// A number in [0, 1) of 53 random bits.
+    package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

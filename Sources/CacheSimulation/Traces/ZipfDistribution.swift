@@ -16,7 +16,7 @@ import Darwin
 ///
 /// - SeeAlso: Hörmann, Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions"
 ///   (ACM TOMACS 6, 1996).
-package struct ZipfDistribution: Sendable {
+public struct ZipfDistribution: Sendable {
     private let count: Double
     private let exponent: Double
     private let integralOfFirst: Double
@@ -24,7 +24,7 @@ package struct ZipfDistribution: Sendable {
     private let squeeze: Double
 
     /// A distribution over `count` ≥ 1 ranks; the exponent is at least 0 (0 is uniform).
-    package init(count: Int, exponent: Double) {
+    public init(count: Int, exponent: Double) {
         self.count = Double(Swift.max(1, count))
         self.exponent = Swift.max(0, exponent)
         integralOfFirst = Self.integral(1.5, exponent) - 1
@@ -32,8 +32,8 @@ package struct ZipfDistribution: Sendable {
         squeeze = 2 - Self.inverse(Self.integral(2.5, exponent) - Self.weight(2, exponent), exponent)
     }
 
-    /// A rank.
-    package func rank(using generator: inout SeededGenerator) -> Int {
+    /// A rank, from 1.
+    public func rank(using generator: inout some RandomNumberGenerator) -> Int {
         while true {
             let u = integralOfLast + generator.fraction() * (integralOfFirst - integralOfLast)
             let x = Self.inverse(u, exponent)

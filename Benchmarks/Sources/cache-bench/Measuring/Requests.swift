@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Foundation
+import BenchSupport
 
 /// Requests made before any clock runs.
 struct Requests: Sendable {
@@ -16,34 +16,9 @@ struct Requests: Sendable {
 
     /// Zipf-distributed ranks below `keys`.
     init(keys: Int, seed: UInt64) {
-        var sums: [Double] = []
-        sums.reserveCapacity(keys)
-        var sum = 0.0
-        for rank in 1...keys {
-            sum += 1 / pow(Double(rank), 0.99)
-            sums.append(sum)
-        }
-        var state = seed
-        ranks = (0..<Self.count).map { _ in
-            state &+= 0x9E37_79B9_7F4A_7C15
-            let target = Double(Self.mix(state) >> 11) * 0x1p-53 * sum
-            var low = 0, high = keys - 1
-            while low < high {
-                let middle = (low + high) / 2
-                if sums[middle] < target { low = middle + 1 } else { high = middle }
-            }
-            return UInt32(low)
-        }
+        ranks = ZipfRanks(keys: keys, exponent: 0.99, seed: seed).prefix(Self.count).map { UInt32($0) }
     }
 
     /// The key of a rank: spread over all 64 bits, so that nobody profits from keys in a row.
-    static func key(_ rank: Int) -> UInt64 { mix(UInt64(rank) &+ 0x1234_5678) }
-
-    /// SplitMix64's finaliser.
-    private static func mix(_ value: UInt64) -> UInt64 {
-        var z = value
-        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z &>> 31)
-    }
+    static func key(_ rank: Int) -> UInt64 { SplitMix64.mix(UInt64(rank) &+ 0x1234_5678) }
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import BenchSupport
 import Foundation
 
 /// How much memory an entry takes, measured from outside: a process of its own fills a cache with a million entries and
@@ -48,11 +49,5 @@ enum ResidentBytes {
         let after = residentBytes()
         precondition(cache.get(keys[entries - 1]) != nil)
         return Double(after - before) / Double(limit)
-    }
-
-    private static func residentBytes() -> Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 }

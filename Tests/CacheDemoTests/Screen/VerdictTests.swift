@@ -138,8 +138,9 @@ import Testing
 
     @Test func `a chart of runs that told nothing is still a chart`() {
         let records = Contender.allCases.map { RunRecord(contender: $0, limitBytes: nil) }
-        let svg = Chart(records, limitBytes: 256 << 20, conclusion: "").svg
+        let svg = Chart(records, limitBytes: 256 << 20, conclusion: "1 < 2 & \"so\" on").svg
         #expect(XMLParser(data: Data(svg.utf8)).parse())
+        #expect(svg.contains("1 &lt; 2 &amp; &quot;so&quot; on"))
         #expect(!svg.contains("nan") && !svg.contains("inf"))
     }
 }

@@ -1,0 +1,71 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+
+@testable import MemoryCaching
+
+@Suite("PurgeableCache: kinds of keys")
+struct PurgeableCacheKeyTests {
+    /// What is known of a stored key, which is equal to the one looked for, while the lock is held.
+    private func verdictUnderLock<Key: Hashable>(_ stored: Key, _ key: Key) -> KeyVerdict {
+        let slots = KeySlots<Key>()
+        slots.put(stored, shard: 0, slot: 0)
+        let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
+        var matching = KeyValueMatching(key, in: slots)
+        matching.beginRound()
+        let verdict = matching.verdict(shard: 0, slot: 0, location: location)
+        if verdict == .unknown {
+            matching.copyUnknown(shard: 0)
+            matching.decide()
+            matching.beginRound()
+            #expect(matching.verdict(shard: 0, slot: 0, location: location) == .equal)
+        }
+        var bag: [Any] = []
+        slots.moveOut(shard: 0, slot: 0, into: &bag)
+        return verdict
+    }
+
+    @Test("Only what is harmless and short is compared under the lock")
+    func comparisons() {
+        struct Own: Hashable { let number: Int }
+        let (short, long) = (TextComparison.longest, TextComparison.longest + 1)
+        #expect(verdictUnderLock(String(repeating: "a", count: short), String(repeating: "a", count: short)) == .equal)
+        #expect(verdictUnderLock(String(repeating: "a", count: long), String(repeating: "a", count: long)) == .unknown)
+        #expect(verdictUnderLock("e\u{301}", "\u{E9}") == .equal)
+        #expect(verdictUnderLock(Duration.seconds(1), .seconds(1)) == .equal)
+        #expect(verdictUnderLock(Own(number: 1), Own(number: 1)) == .unknown)
+    }
+
+    private func checkAll<Key: FixedWidthInteger & Sendable>(of _: Key.Type, _ keys: [Key]) {
+        #expect(KeyedStore<Key>.makeKeyStorage() == nil, "\(Key.self) keys need no storage")
+        let told = Mutex<Set<Key>>([])
+        let cache = PurgeableCache<Key>(
+            options: .init(removalHandler: { key, _, _ in told.withLock { _ = $0.insert(key) } })
+        )
+        for key in keys { cache.setBytes([UInt8(truncatingIfNeeded: key)], forKey: key) }
+        #expect(cache.count == keys.count)
+        for key in keys { #expect(cache.bytes(forKey: key) == [UInt8(truncatingIfNeeded: key)]) }
+        #expect(Set(cache.entries().map(\.key)) == Set(keys))
+        cache.removeAll()
+        #expect(told.withLock { $0 } == Set(keys))
+    }
+
+    @Test("Integers of every width are found, listed and told of as what they are")
+    func integers() {
+        checkAll(of: Int8.self, Array(.min ... .max))
+        checkAll(of: UInt8.self, Array(.min ... .max))
+        checkAll(of: Int16.self, [.min, -1, 0, 1, .max])
+        checkAll(of: UInt16.self, [0, 1, .max])
+        checkAll(of: Int32.self, [.min, -1, 0, 1, .max])
+        checkAll(of: UInt32.self, [0, 1, .max])
+        checkAll(of: Int64.self, [.min, -1, 0, 1, .max])
+        checkAll(of: UInt64.self, [0, 1, .max])
+        checkAll(of: Int.self, [.min, -1, 0, 1, .max])
+        checkAll(of: UInt.self, [0, 1, .max])
+    }
+}

@@ -38,7 +38,21 @@ struct PurgeableCacheKeyTests {
         #expect(verdictUnderLock(String(repeating: "a", count: long), String(repeating: "a", count: long)) == .unknown)
         #expect(verdictUnderLock("e\u{301}", "\u{E9}") == .equal)
         #expect(verdictUnderLock(Duration.seconds(1), .seconds(1)) == .equal)
+        #expect(verdictUnderLock(Int128.max, .max) == .equal)
         #expect(verdictUnderLock(Own(number: 1), Own(number: 1)) == .unknown)
+    }
+
+    @Test("Looking again and again without a comparison ends no search")
+    func roundsWithoutComparisons() {
+        struct Own: Hashable { let number: Int }
+        let slots = KeySlots<Own>()
+        slots.put(Own(number: 1), shard: 0, slot: 0)
+        var matching = KeyValueMatching(Own(number: 1), in: slots)
+        for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound() }
+        let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
+        #expect(matching.verdict(shard: 0, slot: 0, location: location) == .unknown)
+        var bag: [Any] = []
+        slots.moveOut(shard: 0, slot: 0, into: &bag)
     }
 
     private func checkAll<Key: FixedWidthInteger & Sendable>(of _: Key.Type, _ keys: [Key]) {

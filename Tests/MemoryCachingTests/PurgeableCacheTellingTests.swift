@@ -116,7 +116,7 @@ struct PurgeableCacheTellingTests {
         case .costLimit: cache.totalCostLimit = 1
         }
         #expect(told.count == (removal == .countLimit || removal == .costLimit ? 19_999 : 20_000))
-        #expect(told.largestNote < PurgeableStore.mostSwept)
+        #expect(told.largestNote < SweptPiece.mostEntries)
     }
 
     @Test("A handler that puts back values which expire at once neither keeps a sweep going nor calls itself")
@@ -134,7 +134,7 @@ struct PurgeableCacheTellingTests {
         clock.advance(by: .seconds(1))
         cache.store.removeExpired()
         #expect(told.keys.count(where: { $0 < 1_000 }) == 1_000)
-        #expect(told.count <= 1_000 + PurgeableStore.mostSwept)
+        #expect(told.count <= 1_000 + SweptPiece.mostEntries)
         #expect(told.deepest == 1)
     }
 

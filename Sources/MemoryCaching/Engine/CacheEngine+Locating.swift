@@ -48,7 +48,7 @@ extension CacheEngine {
     /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer
     /// holds.
     ///
-    /// An `==` that itself stores keys of the same hash could go on for ever. After ``UserCode/comparisonRounds`` the
+    /// An `==` that itself stores keys of the same hash could go on for ever. After ``KeyHash/comparisonRounds`` the
     /// key counts as not found: at worst there are two entries of equal keys then, of which one is found and the other
     /// ages.
     @inlinable
@@ -85,7 +85,7 @@ extension CacheEngine {
             unlock(shard)
             rounds += 1
             // The keys that were copied out go before the lock is taken again.
-            if rounds > UserCode.comparisonRounds { break }
+            if rounds > KeyHash<Key>.comparisonRounds { break }
             if first.key == key {
                 match = first.generation
             } else {

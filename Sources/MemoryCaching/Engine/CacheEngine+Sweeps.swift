@@ -44,6 +44,11 @@ extension CacheEngine {
 
     // MARK: Expired entries
 
+    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
+    /// as fallbacks.
+    @inlinable
+    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
+
     /// Removes entries whose lifetime is over, and that are kept no longer.
     @usableFromInline
     package func removeExpired() {

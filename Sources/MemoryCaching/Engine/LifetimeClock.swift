@@ -24,24 +24,6 @@ package struct LifetimeClock: Sendable {
     }
 }
 
-/// A cache that keeps expired entries for a while, as fallbacks.
-@usableFromInline
-protocol FallbackKeeping {
-    /// How long an expired entry is kept, in nanoseconds; 0 where none is.
-    var fallbackLifetime: Int64 { get }
-}
-
-extension FallbackKeeping {
-    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
-    /// as fallbacks.
-    @inlinable
-    @inline(__always)
-    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
-}
-
-extension CacheEngine: FallbackKeeping {}
-extension PurgeableStore: FallbackKeeping {}
-
 extension Duration {
     /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
     @usableFromInline

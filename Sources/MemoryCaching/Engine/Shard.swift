@@ -271,10 +271,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         guard let published else { return }
         let all = leastHeight(for: .memoryPressure).bitPattern
         let costly = leastHeight(for: .costLimit).bitPattern
-        let first = published + Self.publishedPlace(of: 0, for: .memoryPressure)
-        let second = published + Self.publishedPlace(of: 0, for: .costLimit)
-        if first.pointee.load(ordering: .relaxed) != all { first.pointee.store(all, ordering: .relaxed) }
-        if second.pointee.load(ordering: .relaxed) != costly { second.pointee.store(costly, ordering: .relaxed) }
+        let ofAll = published + Self.publishedPlace(of: 0, for: .memoryPressure)
+        let ofCostly = published + Self.publishedPlace(of: 0, for: .costLimit)
+        if ofAll.pointee.load(ordering: .relaxed) != all { ofAll.pointee.store(all, ordering: .relaxed) }
+        if ofCostly.pointee.load(ordering: .relaxed) != costly { ofCostly.pointee.store(costly, ordering: .relaxed) }
     }
 
     /// Where shard `index` publishes the height of its least head that may go for `cause`, counted from the first

@@ -36,7 +36,7 @@ struct TablePlace {
     /// Makes the word of a new shard: no table.
     func initialize() { word.initialize(to: Atomic(0)) }
 
-    /// Says that a table of `capacity` words of 32 bits lies at `table`, the begin of a cache line. Under the lock.
+    /// Says that a table of `capacity` words of 32 bits lies at `table`, where a cache line begins. Under the lock.
     @inlinable
     @inline(__always)
     func publish(_ table: UnsafeMutablePointer<UInt32>, capacity: Int) {

@@ -12,19 +12,6 @@ internal import CMemoryShims
 /// same code again, inside itself.
 @usableFromInline
 enum UserCode {
-    /// How often a search is repeated because other keys of the same hash have appeared while keys were compared. A
-    /// thread that sets and removes such keys all the time makes that happen while a slow `==` runs, and an `==` that
-    /// itself stores keys of the same hash would do it for ever.
-    ///
-    /// Keys are compared outside a lock in four places, because each knows a candidate again by something else:
-    /// - `CacheEngine.valueComparing`: the value comes out with the key, so that a hit locks once. For one candidate.
-    /// - `CacheEngine.locateComparingOutside`: by the entry's generation. For any number of them.
-    /// - `KeyValueMatching`, asked by `PurgeableStore.withEntry`: by slot and location, since the entries of a
-    ///   purgeable cache have no generations.
-    /// - `FlightTable`: by the stamp of the whole bucket, which is copied out; it is searched until nothing has changed
-    ///   meanwhile, and counts no rounds.
-    @usableFromInline static var comparisonRounds: Int { 1024 }
-
     @usableFromInline
     @inline(never)
     static var isRunning: Bool { cms_user_code_depth().pointee > 0 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-// The end of every load and the begin of some: looking whether the value is there, and storing it unless one is.
+// The end of every load and the beginning of some: looking whether the value is there, and storing it unless one is.
 extension Loader {
     /// The value for `key` if it is there, for a caller whose miss has been counted already.
     func presentValue(forKey key: Key) -> Value? {

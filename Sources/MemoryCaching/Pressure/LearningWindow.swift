@@ -10,8 +10,8 @@
 /// Usage is compared first, because it is known at every look. It grows by what others do, too, in this container or on
 /// this machine: so what this process has in memory is asked for where usage says that there is something to learn, and
 /// not before, because that is a system call. It is made without the governor's lock. Hence the two steps: a question,
-/// and the answer to it. What is inserted in between belongs to the next window; of several questions of one window the
-/// first that is answered counts.
+/// and the answer to it. What insertions in between were charged counts as others'; of several questions of one window
+/// the first that is answered counts.
 struct LearningWindow: Sendable, Equatable {
     /// What was inserted: how many, their costs and what they were charged.
     struct Insertions: Sendable, Equatable {
@@ -25,8 +25,6 @@ struct LearningWindow: Sendable, Equatable {
         var used: Int
         /// Bytes used are comparable where this is the same: see `MemoryGauge.Reading.correction`.
         var correction: Int
-        /// Bytes that all insertions of all caches so far were charged.
-        var charged: Int
         /// Evictions and trims so far.
         var disturbances: Int
     }
@@ -49,15 +47,17 @@ struct LearningWindow: Sendable, Equatable {
         var isUndisturbed: Bool
     }
 
-    /// Growth that says nothing of itself: what others take in this time, and the kernel charges in advance.
+    /// Growth that says nothing of itself: what others take in this time, and the kernel takes in advance.
     private static let noise = 4 << 20
 
-    private struct Begin: Sendable, Equatable {
+    private struct Start: Sendable, Equatable {
         var moment: Moment
         let resident: Int?
+        /// Bytes that all insertions of all caches had been charged.
+        let charged: Int
     }
 
-    private var begin: Begin?
+    private var start: Start?
     private var insertions = Insertions()
     /// Windows that have ended.
     private var number = 0
@@ -76,11 +76,11 @@ struct LearningWindow: Sendable, Equatable {
     /// be large beside all that is granted and not reported; growth that is large beside both is news at once.
     func question(at moment: Moment, by estimate: InsertionEstimate, unreported: Int) -> Question? {
         var leastGrowth = Int.min
-        if let begin = begin?.moment, begin.correction == moment.correction {
+        if let start = start?.moment, start.correction == moment.correction {
             let own = estimate.expected(insertions: insertions.count, costs: insertions.costs)
             if own < max(Self.noise, 4 * unreported) {
                 leastGrowth = 2 * (own + unreported) + Self.noise
-                guard moment.used - begin.used >= leastGrowth else { return nil }
+                guard moment.used - start.used >= leastGrowth else { return nil }
             }
         }
         return Question(window: number, moment: moment, insertions: insertions, leastGrowth: leastGrowth)
@@ -88,30 +88,31 @@ struct LearningWindow: Sendable, Equatable {
 
     /// Ends the window where `resident`, the bytes that the process has in memory (nil where the kernel does not say),
     /// does not contradict; returns what there is to learn, which is nothing before the first window and where usage
-    /// is not comparable. `disturbances` are those up to the answer.
-    mutating func answer(_ question: Question, resident: Int?, disturbances: Int) -> Lesson? {
+    /// is not comparable. `charged`, what all insertions of all caches
+    /// were charged so far, and `disturbances` are those up to the answer, as `resident` is.
+    mutating func answer(_ question: Question, resident: Int?, charged: Int, disturbances: Int) -> Lesson? {
         // Another thread's question has been answered first.
         guard question.window == number else { return nil }
         var lesson: Lesson?
-        if let begin, begin.moment.correction == question.moment.correction {
-            let grown = question.moment.used - begin.moment.used
-            let ownGrowth = resident.flatMap { now in begin.resident.map { now - $0 } } ?? grown
+        if let start, start.moment.correction == question.moment.correction {
+            let grown = question.moment.used - start.moment.used
+            let ownGrowth = resident.flatMap { now in start.resident.map { now - $0 } } ?? grown
             guard ownGrowth >= question.leastGrowth else {
                 // It was others: growth counts from here.
-                self.begin?.moment.used = question.moment.used
+                self.start?.moment.used = question.moment.used
                 return nil
             }
             // Others inserted meanwhile: this cache's part of the growth is its part of what all were charged.
             let own = question.insertions
-            let all = max(question.moment.charged - begin.moment.charged, own.charged, 1)
+            let all = max(charged - start.charged, own.charged, 1)
             lesson = Lesson(
                 insertions: own.count,
                 costs: Double(own.costs),
                 growth: Int(Double(ownGrowth) * Double(own.charged) / Double(all)),
-                isUndisturbed: begin.moment.disturbances == disturbances
+                isUndisturbed: start.moment.disturbances == disturbances
             )
         }
-        begin = Begin(moment: question.moment, resident: resident)
+        start = Start(moment: question.moment, resident: resident, charged: charged)
         insertions.count -= question.insertions.count
         insertions.costs -= question.insertions.costs
         insertions.charged -= question.insertions.charged

@@ -62,11 +62,12 @@ extension MemoryGovernor {
             addOutstanding(decision.grant, of: figures)
             return (look, question, decision, state.isTight && !wasTight)
         }
-        if let question { learn(from: question, of: figures) }
         nextLook.store(now &+ look.respite, ordering: .relaxed)
         let isAmple = look.used < look.marks.ample && !isUnderPressure
         allowance.store(isAmple ? look.untilMark / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
+        // A system call: the others know by now that nobody need look.
+        if let question { learn(from: question, of: figures) }
         if becameTight { revokeCredits() }
         carryOut(decision)
         return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.limit)

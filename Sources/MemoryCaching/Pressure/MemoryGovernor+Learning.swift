@@ -8,10 +8,11 @@ internal import ForkSafety
 internal import MemoryPressure
 internal import Synchronization
 
-// Learning what insertions into a cache take: its window is the member's, what it is compared with the process's.
+// Learning what insertions into a cache take. Each member has a window of its own; the growth that it is compared with
+// is the whole process's.
 extension MemoryGovernor {
-    /// Takes note of what was inserted into one cache before `reading`; returns a question where the sizes of its
-    /// entries can be learned, if it is known what the process has in memory. Under the lock.
+    /// Takes note of what was inserted into one cache before `reading`. Returns a question if there is something to
+    /// learn about the sizes of its entries; the answer is what the process has in memory. Under the lock.
     func noteInsertions(
         of figures: PressureFigures,
         at reading: MemoryGauge.Reading,
@@ -29,7 +30,6 @@ extension MemoryGovernor {
         let moment = LearningWindow.Moment(
             used: reading.used,
             correction: reading.correction,
-            charged: state.expected,
             disturbances: state.disturbances
         )
         return member.window.question(at: moment, by: member.estimate, unreported: unspent)
@@ -41,7 +41,12 @@ extension MemoryGovernor {
         state.withLock { state in
             guard var member = state.members[ObjectIdentifier(figures)] else { return }
             defer { state.members[ObjectIdentifier(figures)] = member }
-            let lesson = member.window.answer(question, resident: resident, disturbances: state.disturbances)
+            let lesson = member.window.answer(
+                question,
+                resident: resident,
+                charged: state.expected,
+                disturbances: state.disturbances
+            )
             guard let lesson else { return }
             member.estimate.learn(
                 insertions: lesson.insertions,

@@ -68,8 +68,8 @@ extension MemoryGovernor: PressureThreadClient {
         }
         if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
         // What insertions carry usage beyond the mark is their own play. More is not: what they have been granted was
-        // measured by another size of values, or others are at work. Half of it is brought back all the same: whoever
-        // carried it there may not insert again.
+        // measured by another size of values, or others are at work. From half of that on usage is brought back to
+        // the mark all the same: whoever carried it there may not insert again.
         if look.untilMark < -look.marks.play { revokeCredits() }
         if look.untilMark < -look.marks.leastRelief, let exact = gauge.read(now: now, exact: true) {
             let decision = state.withLock { state in

@@ -9,7 +9,7 @@ package import Synchronization
 
 /// A cache's membership with the governor.
 ///
-/// A cache makes one at its own initialisation (nothing is started, nothing registered) and keeps it; when the cache
+/// A cache makes one at its initialisation or with its first entry (nothing is started or registered) and keeps it; when the cache
 /// goes, the membership goes, and the governor forgets both.
 @usableFromInline
 package final class PressureMembership: Sendable {

@@ -32,7 +32,7 @@ struct WordMatching: KeyMatching {
 
 /// All other keys: the entry's word is a 64-bit hash, equality is the key's own `==`.
 ///
-/// In two phases: under the lock a candidate with the same hash is copied out, after unlocking it is compared, and
+/// Keys that are not harmless (``KeyHash/isHarmless(_:)``) in two phases: under the lock a candidate with the same hash is copied out, after unlocking it is compared, and
 /// under the lock again the verdict holds if slot and location are the same. They cannot have come to be the same
 /// again by chance: the operation is inside the log's gate, and a location returns only after its segment has been
 /// refilled, which the gate prevents.
@@ -40,8 +40,8 @@ struct WordMatching: KeyMatching {
 /// Candidates come in the order of the table, the same in each round but for what others have changed meanwhile. So the
 /// next verdict is looked for from the last one on, and many keys of one hash cost one comparison each.
 ///
-/// After ``UserCode/comparisonRounds`` what has no verdict counts as different: at worst there are two entries of equal
-/// keys then, of which one is found.
+/// After ``KeyHash/comparisonRounds`` rounds in which something was compared, what has no verdict counts as different:
+/// at worst there are two entries of equal keys then, of which one is found, and the other one when that has gone.
 struct KeyValueMatching<Key: Hashable>: KeyMatching {
     // What every candidate touches comes first, where it lies for every type of key: this code is not specialised.
     private var candidates = KeyCandidates()
@@ -72,6 +72,7 @@ struct KeyValueMatching<Key: Hashable>: KeyMatching {
         let compared = keys
         keys = []
         for candidate in compared { candidates.decideNext(candidate == key) }
+        candidates.endRound()
     }
 
     func store(shard: Int, slot: Int) { slots.put(key, shard: shard, slot: slot) }
@@ -90,6 +91,7 @@ private struct KeyCandidates {
     private var decided = 0
     /// Where the next one is looked for.
     private var next = 0
+    /// Rounds in which something was compared.
     private var rounds = 0
 
     mutating func verdict(slot: Int, location: UInt64) -> KeyVerdict {
@@ -99,7 +101,7 @@ private struct KeyCandidates {
             next = index + 1 == decided ? 0 : index + 1
             return candidates[index].isEqual ? .equal : .different
         }
-        guard rounds <= UserCode.comparisonRounds else { return .different }
+        guard rounds <= KeyHash<Int>.comparisonRounds else { return .different }
         candidates.append(Candidate(slot: slot, location: location))
         return .unknown
     }
@@ -108,7 +110,6 @@ private struct KeyCandidates {
     mutating func beginRound() {
         candidates.removeLast(candidates.count - decided)
         next = 0
-        rounds += 1
     }
 
     /// The slots of those that have no verdicts.
@@ -119,4 +120,6 @@ private struct KeyCandidates {
         candidates[decided].isEqual = isEqual
         decided += 1
     }
+
+    mutating func endRound() { rounds += 1 }
 }

@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
-
 /// What a ``PurgeableStore`` does bit by bit beside its insertions: segments that are being cleaned, and a sweep of the
 /// index for entries of lost items.
 ///

@@ -4,9 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import CMemoryShims
 internal import PurgeableMemory
-internal import Synchronization
 
 /// One shard: what its lock guards, and the lock.
 struct PurgeableShard: ~Copyable {

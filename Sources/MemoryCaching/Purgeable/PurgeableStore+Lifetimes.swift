@@ -8,12 +8,14 @@ internal import Synchronization
 
 // Lifetimes of values, and how entries go whose lifetime is over.
 extension PurgeableStore {
-    /// Entries that have expired and that one insertion takes out beside its own work.
-    static var mostSwept: Int { SweptPiece.mostEntries }
-
     /// The present moment; the smallest where the cache knows no lifetimes.
     @inline(__always)
     var now: Int64 { usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min }
+
+    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
+    /// as fallbacks.
+    @inline(__always)
+    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
 
     /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
     /// inside the gate.
@@ -56,14 +58,14 @@ extension PurgeableStore {
         tellRemovals()
     }
 
-    /// Takes up to ``mostSwept`` expired entries out of a shard.
+    /// Takes up to ``SweptPiece/mostEntries`` expired entries out of a shard.
     private func removeSomeExpired(_ shard: Int, now: Int64) -> SweptPiece {
         let pass = log.gate.enter(shard)
         var departures = PurgeableDepartures()
         let piece = locked(shard: shard) { state in
             var piece = SweptPiece(held: state.index.count, removed: 0, isDone: state.wheel == nil)
-            var steps = Self.mostSwept
-            while !piece.isDone, piece.removed < Self.mostSwept {
+            var steps = SweptPiece.mostEntries
+            while !piece.isDone, piece.removed < SweptPiece.mostEntries {
                 let due = state.wheel!.firstDue(at: now, steps: &steps)
                 if due == 0 {
                     piece.isDone = steps > 0

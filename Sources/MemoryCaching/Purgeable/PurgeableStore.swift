@@ -47,7 +47,7 @@ final class PurgeableStore: @unchecked Sendable {
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
     let idleLifetime: Int64
     /// How long an expired entry is kept as a fallback, in nanoseconds; 0 where none is.
-    @usableFromInline let fallbackLifetime: Int64
+    let fallbackLifetime: Int64
     /// Whether any entry ever had a lifetime: otherwise no clock is read.
     let usesLifetimes = Atomic<Bool>(false)
     /// Told of what leaves, by ``tellRemovals()``.

@@ -10,8 +10,9 @@
 /// 0 ───────────── near ── mark ────── brink ── warning ── critical ── limit
 ///   large grants    small   evict      wait       levels of pressure
 /// ```
-/// The others lie between: ``watched`` and ``ample`` below ``near``, ``goal`` between that and the mark, ``halfway``
-/// from the mark to the brink, and ``last`` where ``critical`` is.
+/// With the least reserve the brink is where the first level of pressure is. The others lie between: ``ample`` below
+/// ``near``, ``watched`` below the mark, ``goal`` between ``near`` and the mark, ``halfway`` from the mark to the brink,
+/// and ``last`` where ``critical`` is.
 package struct MemoryMarks: Sendable, Equatable {
     /// Bytes that the constraint allows.
     package var limit: Int

@@ -153,7 +153,7 @@ extension SystemPressureSignal: PressureThreadClient {
                     state.events.report(level, at: now, holdFor: hold)
                     isReported = true
                 case .hint(let level):
-                    // A 64th beyond the mark is the inserting threads' own play.
+                    // So far beyond the mark it is the inserting threads' own play.
                     guard let reading, reading.untilMark < -MemoryMarks(limit: reading.limit).play else { continue }
                     state.hysteresis.report(level, at: now, holdFor: hold)
                     isReported = true

@@ -22,7 +22,7 @@ struct GhostTable {
     private var slots: [Ghost?] = .init(repeating: nil, count: GhostTable.ways)
     private var sets: Int { slots.count / Self.ways }
     /// How much L rises, on average, until a ghost is overwritten.
-    private(set) var meanLife = 0.0
+    private(set) var meanAge = 0.0
 
     /// Keeps between 0.7 and 1.3 slots a resident.
     mutating func resize(residents: Int) {
@@ -49,7 +49,7 @@ struct GhostTable {
     /// Remembers a key, in a free slot of its set or in place of the oldest.
     mutating func put(_ hash: UInt64, kind: Int, inflation: Double) {
         let index = slot(for: hash)
-        if let old = slots[index] { meanLife += 0.02 * ((inflation - old.inflation) - meanLife) }
+        if let old = slots[index] { meanAge += 0.02 * ((inflation - old.inflation) - meanAge) }
         let fingerprint = UInt16(truncatingIfNeeded: hash)
         slots[index] = Ghost(fingerprint: fingerprint, kind: kind, inflation: inflation, hash: hash)
     }

@@ -97,7 +97,7 @@ struct LazyGreedyDualReference: CachePolicy {
 
     private mutating func leave(_ key: Int, stay: Double) {
         let kind = LearnedWeights.kind(level: entries[key].level, isFirstStay: entries[key].isFirstStay)
-        let spent = ghosts.meanLife > 0 ? min(1, ghosts.meanLife / stay) * stay : stay
+        let spent = ghosts.meanAge > 0 ? min(1, ghosts.meanAge / stay) * stay : stay
         weights.countEviction(kind: kind, spent * exp(-logDensity(of: key)), logDensity(of: key))
         ghosts.resize(residents: residents)
         ghosts.put(SeededGenerator.splitMix(setting.trace.keys[key]), kind: kind, inflation: inflation)

@@ -13,7 +13,7 @@
 ///
 /// `valid` is always set, so that a free slot of an index may be the word 0. `generation` is the lower ten bits of the
 /// segment's: an entry whose segment was emptied since is recognised without touching the segment. The log refuses to
-/// reuse a segment a thousand times between two sweeps of the index (``SegmentLog/sweepFinished(_:)``), so ten bits
+/// reuse a segment a thousand times between two sweeps of the index (``SegmentLog/sweepFinished()``), so ten bits
 /// cannot come round. `large` and `referenced` belong to the owner of the index.
 struct LogLocation: Equatable, Sendable {
     var word: UInt64

@@ -47,7 +47,12 @@ struct CacheDemo: AsyncParsableCommand {
     var seed: UInt64 = 42
     @Flag(help: "Leave the two controls out.")
     var noControls = false
-    @Flag(help: "Make no cgroup: run under whatever limit is in force, with the pressure signal given by hand.")
+    @Flag(
+        help: """
+            Make no cgroup: run under whatever limit is in force. The demo warns its runs as systemd would, and they \
+            hear that in place of the kernel's memory.pressure.
+            """
+    )
     var noCgroup = false
     @Option(help: ArgumentHelp("Draw the run into an SVG file.", valueName: "file"))
     var svg: String?

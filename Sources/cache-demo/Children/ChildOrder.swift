@@ -31,10 +31,10 @@ enum ChildOrder: Codable {
     }
 
     /// Seconds in which the neighbour takes its memory: much faster than a cache fills, slower than a burst.
-    static let ramp = 0.5
+    private static let ramp = 0.5
 
     /// Another tenant of the container: it takes ordinary memory at a steady rate and holds it until the parent closes
-    /// the pipe, or is gone.
+    /// its standard input, or is gone.
     private static func takeMemory(_ bytes: Int) {
         // Every page is written, as by a process that computes.
         let pieces = (0..<bytes >> 20).map { piece in

@@ -9,7 +9,7 @@ import Glibc
 
 /// A child that runs this same program with an order of its own.
 ///
-/// Its standard input is a pipe that only we hold: its end tells the child that we are gone, however we went. Its
+/// Only we hold the other end of its standard input: its end tells the child that we are gone, however we went. Its
 /// standard output and error come back line by line.
 final class ChildProcess: Sendable {
     /// What it prints, line by line, until it has ended.
@@ -17,12 +17,12 @@ final class ChildProcess: Sendable {
     private let process = Process()
     private let input = Pipe()
 
-    /// Starts it; with `pipe` it watches that for memory pressure, instead of what this process was told to watch.
-    init(_ order: ChildOrder, pressureFrom pipe: PressurePipe? = nil) throws {
+    /// Starts it. With `warnings` the child watches those, in place of what MEMORY_PRESSURE_WATCH names for us.
+    init(_ order: ChildOrder, warnedBy warnings: PressureWarnings? = nil) throws {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
         process.arguments = ["--child", String(decoding: try JSONEncoder().encode(order), as: UTF8.self)]
-        if let pipe { process.environment = pipe.environment(over: ProcessInfo.processInfo.environment) }
+        if let warnings { process.environment = warnings.environment(over: ProcessInfo.processInfo.environment) }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = output

@@ -12,7 +12,7 @@ import MemoryPressure
 enum Confinement: Sendable {
     /// Groups can be made below `directory`.
     case groups(below: String, isVersion1: Bool)
-    /// No group can be made, for `reason`; the pressure signal has to be given by hand.
+    /// No group can be made, for `reason`; the demo then warns its runs of pressure itself.
     case none(reason: String)
 
     /// Finds the nearest place where a group can be made and a process moved into it, by doing so once.

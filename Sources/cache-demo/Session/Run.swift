@@ -21,9 +21,8 @@ struct Run {
     /// Runs it to its end, whatever that is.
     func record() async throws -> RunRecord {
         var record = RunRecord(contender: order.contender, limitBytes: order.group == nil ? nil : limitBytes)
-        let pipe = order.group == nil ? try PressurePipe() : nil
-        defer { pipe?.remove() }
-        let child = try ChildProcess(.run(order), pressureFrom: pipe)
+        let warnings = order.group == nil ? PressureWarnings() : nil
+        let child = try ChildProcess(.run(order), warnedBy: warnings)
         let watchdog = Task {
             guard (try? await Task.sleep(for: .seconds(order.seconds + Self.patience))) != nil else { return false }
             child.kill()
@@ -31,7 +30,7 @@ struct Run {
         }
         var neighbour: ChildProcess?
         var heard = ContinuousClock.now
-        var warned = -PressurePipe.interval
+        var warned = -PressureWarnings.interval
 
         for await line in child.lines {
             guard var sample = try? JSONDecoder().decode(Sample.self, from: Data(line.utf8)) else {
@@ -49,9 +48,9 @@ struct Run {
             } else {
                 neighbour?.closeInput()
             }
-            if let pipe, record.isNeighbourIn, sample.time >= warned + PressurePipe.interval {
+            if let warnings, record.isNeighbourIn, sample.time >= warned + PressureWarnings.interval {
                 warned = sample.time
-                pipe.warn()
+                warnings.warn()
             }
             screen.show(record)
         }

@@ -69,7 +69,7 @@ extension Confinement {
             ["memory     each run in a cgroup (v\(isVersion1 ? 1 : 2)) of its own, \(limit) MiB, no swap"]
         case .none(let reason):
             [
-                "memory     no cgroup; whatever limit is in force, pressure signalled by hand",
+                "memory     no cgroup, whatever limit is in force; the demo warns of pressure",
                 // However long the path in it: 80 columns are not exceeded.
                 String("           (\(reason))".prefix(77)),
             ]

@@ -15,7 +15,7 @@ import Synchronization
 /// All that a run needs to know.
 struct RunOrder: Codable, Sendable {
     var contender: Contender
-    /// Nil where nothing limits us: the parent then says when memory is short, through a ``PressurePipe``.
+    /// Nil where the run has no cgroup of its own: the parent then says when memory is short (``PressureWarnings``).
     var group: ControlGroup?
     var port: UInt16
     var seed: UInt64
@@ -127,7 +127,7 @@ final class Runner: Sendable {
         tell()
     }
 
-    /// The end of the pipe means that the parent is gone, however it went: then this process goes too.
+    /// The end of standard input means that the parent is gone, however it went: then this process goes too.
     private func waitForParentsEnd() -> Never {
         while readLine() != nil {}
         _exit(2)

@@ -15,7 +15,8 @@ struct DemoProgram {
     private let output = Pipe()
     private let errors = Pipe()
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.executableURL = Self.url
         process.arguments = arguments
         process.standardOutput = output

@@ -45,12 +45,17 @@ import Testing
         #expect(program.leftovers() == [])
     }
 
-    @Test func `without a cgroup it says so, and gives the pressure signal by hand`() throws {
-        let program = try DemoProgram(["--no-controls", "--no-cgroup", "--seconds", "4"])
+    @Test func `without a cgroup it says so and warns its runs, and needs no folder to write in`() throws {
+        let arguments = ["--no-controls", "--no-cgroup", "--seconds", "4"]
+        let program = try DemoProgram(arguments, environment: ["TMPDIR": "/nonexistent"])
         let result = program.result()
         #expect(result.code == 0, "\(result.output)")
         #expect(result.output.contains("(--no-cgroup was given)"))
-        #expect(result.output.contains("warning"), "the neighbour's stay is pressure: \(result.output)")
+        let rows = result.output.split(separator: "\n").compactMap { row -> (time: Double, row: Substring)? in
+            row.prefixMatch(of: #/\s*(\d+\.\d) s /#).flatMap { Double($0.1) }.map { ($0, row) }
+        }
+        let stay = rows.filter { Run.neighbourStay.contains($0.time / 4) }
+        #expect(stay.contains { $0.row.contains("warning") }, "the neighbour's stay is pressure: \(result.output)")
         #expect(program.leftovers() == [])
     }
 
@@ -76,9 +81,9 @@ import Testing
         #expect(text.contains("memoryCache"))
     }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `interrupted, it removes what it made`(signal: Int32) throws {
-        let program = try DemoProgram(["--no-controls", "--seconds", "30"])
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP], [[], ["--no-cgroup"]])
+    func `interrupted, it removes what it made`(signal: Int32, confinement: [String]) throws {
+        let program = try DemoProgram(["--no-controls", "--seconds", "30"] + confinement)
         #expect(program.waits(for: "hits"))
         kill(program.process.processIdentifier, signal)
         let result = program.result()

@@ -81,7 +81,19 @@ package enum SVG {
         .page{fill:var(--page)}.end{text-anchor:end}.middle{text-anchor:middle}
         """
 
+    /// By scalars, for a mark that combines with "<" makes one character of both. What XML forbids is left out.
     private static func escaped(_ text: String) -> String {
-        text.map { ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"][$0] ?? String($0) }.joined()
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t", "\n", " "..."\u{FFFD}", "\u{10000}"...: escaped.unicodeScalars.append(scalar)
+            default: break
+            }
+        }
+        return escaped
     }
 }

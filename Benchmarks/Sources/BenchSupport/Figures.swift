@@ -20,6 +20,7 @@ extension [Double] {
 extension Double {
     /// With so many digits after the point, all of them shown.
     public func fixed(_ places: Int = 2) -> String {
+        guard isFinite else { return "–" }
         var scale = 1.0
         for _ in 0..<places { scale *= 10 }
         let scaled = (magnitude * scale).rounded()

@@ -8,6 +8,8 @@
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Darwin)
+import Darwin
 #endif
 
 /// Bytes that the process has in memory, shared pages among them (proc_pid_statm(5)); 0 where the kernel does not say.

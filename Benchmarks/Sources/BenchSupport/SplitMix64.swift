@@ -19,8 +19,8 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         return Self.mix(state)
     }
 
-    /// The finaliser alone, a bijection that spreads every bit: keys made of numbers in a row, from which nobody
-    /// profits.
+    /// The finaliser alone: different numbers stay different, and every bit spreads. It makes keys of numbers in a row,
+    /// so that no hash table gains from their order.
     public static func mix(_ value: UInt64) -> UInt64 {
         var z = value
         z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -16,7 +16,9 @@ struct PurgeableCacheBench: ParsableCommand {
             hit-ratio and fill are to be run in a memory cgroup, and say which limit they have found. From the \
             package's folder, with PROGRAM the path of this one:
 
-            bash -c '. Scripts/memory-cgroup.sh; memory_cgroup bench $((256 << 20)); inside PROGRAM hit-ratio'
+            bash -ec '. Scripts/memory-cgroup.sh
+              memory_cgroup bench $((256 << 20))
+              inside PROGRAM hit-ratio'
             """,
         subcommands: [Hits.self, HitRatio.self, Fill.self]
     )

@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite struct LogLayoutTests {
+@Suite struct PurgeableLogLayoutTests {
     /// Walks an item part by part and says what it found, as the copying does.
     private func parts(start: Int, byteCount: Int) -> [(tagAt: Int, count: Int)] {
         var parts: [(Int, Int)] = []

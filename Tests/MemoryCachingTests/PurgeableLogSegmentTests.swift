@@ -10,7 +10,7 @@ import _CacheTestSupport
 
 @testable import MemoryCaching
 
-@Suite struct LogSegmentTests {
+@Suite struct PurgeableLogSegmentTests {
     private func append(_ log: SegmentLog, _ value: [UInt8], hash48: UInt64, stream: Int = 0) -> LogLocation {
         let reservation = log.reserve(byteCount: value.count, stream: stream)!
         value.withUnsafeBytes { log.write($0, hash48: hash48, at: reservation) }

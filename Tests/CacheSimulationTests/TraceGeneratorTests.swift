@@ -43,6 +43,19 @@ struct TraceGeneratorTests {
         }
     }
 
+    @Test("A Zipf distribution takes a negative exponent as 0 and a count below 1 as 1, and refuses what is no number")
+    func zipfLimits() async {
+        func ranks(_ count: Int, _ exponent: Double) -> [Int] {
+            var random = SeededGenerator(seed: 7)
+            let distribution = ZipfDistribution(count: count, exponent: exponent)
+            return (0..<1000).map { _ in distribution.rank(using: &random) }
+        }
+        #expect(ranks(100, -1) == ranks(100, 0))
+        #expect(ranks(-3, 1) == ranks(1, 1))
+        await #expect(processExitsWith: .failure) { _ = ZipfDistribution(count: 2, exponent: .nan) }
+        await #expect(processExitsWith: .failure) { _ = ZipfDistribution(count: 2, exponent: .infinity) }
+    }
+
     private func power(_ base: Double, _ exponent: Double) -> Double {
         pow(base, exponent)
     }

@@ -23,10 +23,14 @@ public struct ZipfDistribution: Sendable {
     private let integralOfLast: Double
     private let squeeze: Double
 
-    /// A distribution over `count` ≥ 1 ranks; the exponent is at least 0 (0 is uniform).
+    /// A distribution over `count` ranks. A count below 1 is taken as 1, an exponent below 0 as 0, which is uniform.
+    ///
+    /// - Precondition: `exponent` is finite.
     public init(count: Int, exponent: Double) {
+        precondition(exponent.isFinite, "the exponent of a Zipf distribution must be finite, not \(exponent)")
+        let exponent = Swift.max(0, exponent)
         self.count = Double(Swift.max(1, count))
-        self.exponent = Swift.max(0, exponent)
+        self.exponent = exponent
         integralOfFirst = Self.integral(1.5, exponent) - 1
         integralOfLast = Self.integral(self.count + 0.5, exponent)
         squeeze = 2 - Self.inverse(Self.integral(2.5, exponent) - Self.weight(2, exponent), exponent)

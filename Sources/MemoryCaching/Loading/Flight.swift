@@ -167,14 +167,14 @@ final class Flight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for continuation in woken { continuation.resume(returning: .fallback(value)) }
     }
 
-    /// The load takes too long: its result stays out of the cache, and those who can be told of `error` are.
-    func timeOut(_ error: any Error) {
-        let woken = state.withLock { state in
+    /// The load takes too long: its result stays out of the cache. Returns those who wait and can be told of `error`:
+    /// to be resumed with it once the load is cancelled.
+    func timeOut(_ error: any Error) -> [Continuation] {
+        state.withLock { state in
             state.timeout = error
             ticket.revoke()
             return state.machine.timeOut()
         }
-        for continuation in woken { continuation.resume(returning: .failure(error)) }
     }
 
     /// The load has ended: tells everybody.

@@ -64,7 +64,7 @@ extension Loader {
         }
     }
 
-    /// The load takes too long: it is cancelled, and has failed.
+    /// The load takes too long: it has failed, and is cancelled before those who wait are told.
     private func timeOut(
         _ flights: [Flight<Key, Value>],
         of run: LoadRun,
@@ -74,12 +74,16 @@ extension Loader {
     ) {
         let errors = flights.map { CacheLoadTimeoutError(key: "\($0.key)", timeout: timeout) }
         endLoad(flights.map(\.key), of: run, reason, since: began, .failed(errors[0]))
-        for (flight, error) in zip(flights, errors) {
+        let woken = zip(flights, errors).map { flight, error in
             // Remembered first: what is revoked is forgotten.
             didFail(flight, error)
             flight.becomeOverdue { store.fallback(forKey: flight.key) }
-            flight.timeOut(error)
+            return flight.timeOut(error)
         }
+        // Not earlier: a load that ends by its cancellation would land before the flights know of the timeout.
         run.cancel()
+        for (continuations, error) in zip(woken, errors) {
+            for continuation in continuations { continuation.resume(returning: .failure(error)) }
+        }
     }
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The documentation of every library can be made without a warning (a broken link, a parameter left out, a snippet that
 # is not there), no public symbol is without a comment, and Documentation/MemoryOrder.md names every file that uses a
-# relaxed atomic, a fence or assembly. What is behind traits (all of ValkeyCaching) is read as text, which takes no build.
+# relaxed atomic, a fence or assembly. What is behind traits (all of ValkeyCaching) is read as text here, which takes no
+# build; the lane `tiers` makes its documentation.
 # Usage: Scripts/check-documentation.sh   (needs Swift and python3)
 set -euo pipefail
 cd "$(dirname "$0")/.."

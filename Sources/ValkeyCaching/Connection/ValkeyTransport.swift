@@ -39,8 +39,8 @@ public protocol ValkeyTransport: AnyObject, Sendable {
 public protocol ValkeyConnection: AnyObject, Sendable {
     /// Sends commands in one piece and completes with a reply for each. May be called on any thread.
     ///
-    /// After `limit` it completes with ``RemoteTierError/timedOut``; the replies are dropped when they come. A closing
-    /// completes it with ``RemoteTierError/disconnected``.
+    /// After `limit` it completes with `RemoteTierError.timedOut`; the replies are dropped when they come. A closing
+    /// completes it with `RemoteTierError.disconnected`.
     func send(
         _ commands: [[[UInt8]]],
         within limit: Duration,

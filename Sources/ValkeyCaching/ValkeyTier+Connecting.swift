@@ -112,6 +112,7 @@ extension ValkeyTier {
             return true
         }
         guard isCurrent else { return connection.close() }
+        linkChange.signal()
         publish(.connected(aliveFor: ContinuousClock.now.duration(to: aliveUntil)))
         scheduleHeartbeat(connection, number)
         tick(number)
@@ -136,6 +137,7 @@ extension ValkeyTier {
             return state.failures
         }
         guard let failures else { return }
+        linkChange.signal()
         publish(.lost)
         configuration.issueHandler?(issue)
         transport.schedule(after: pause(afterFailures: failures - 1, issue)) { [weak self] in self?.connect() }

@@ -32,6 +32,8 @@ public final class ValkeyTier: RemoteTier {
     let configuration: ValkeyConfiguration
     let transport: any ValkeyTransport
     let state = Mutex(State())
+    /// Wakes those who wait for the connection: it is up, or an attempt has failed.
+    let linkChange = ChangeSignal()
 
     struct State {
         var subscribers: [Subscriber] = []
@@ -103,17 +105,12 @@ public final class ValkeyTier: RemoteTier {
     ///   `limit` otherwise.
     public nonisolated(nonsending) func waitUntilConnected(within limit: Duration = .seconds(5)) async throws {
         start()
-        let deadline = ContinuousClock.now + limit
-        while true {
-            let (isConnected, issue) = state.withLock { ($0.connection != nil, $0.issue) }
-            if isConnected { return }
-            switch issue {
-            case nil, .unreachable:
-                guard ContinuousClock.now < deadline else { throw issue ?? .unreachable("no answer") }
-                try await Task.sleep(for: .milliseconds(5))
-            case .some(let issue): throw issue
-            }
+        let outcome = await linkChange.first(within: limit) { state.withLock { $0.outcomeOfConnecting } }
+        guard let outcome else {
+            try Task.checkCancellation()
+            throw issue ?? .unreachable("no answer")
         }
+        try outcome.get()
     }
 
     /// Why the tier is not connected; nil while it is, and before the first attempt has ended.
@@ -193,6 +190,15 @@ extension ValkeyTier.State {
     /// The connection, if it is greeted and tracks.
     var connection: (any ValkeyConnection)? {
         if case .connected(let connection) = phase { connection } else { nil }
+    }
+
+    /// How the attempts to connect have ended; nil while another one may end better.
+    var outcomeOfConnecting: Result<Void, ValkeyIssue>? {
+        if connection != nil { return .success(()) }
+        switch issue {
+        case nil, .unreachable: return nil
+        case .some(let issue): return .failure(issue)
+        }
     }
 
     /// The connection, whatever its phase.

@@ -200,8 +200,7 @@ extension CacheEngine {
     @inlinable
     func isShard(_ shard: ShardPointer, of hash: UInt64) -> Bool {
         let word = directory.load(ordering: .acquiring)
-        return Self.shard(Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & ((1 &<< (word & 63)) &- 1)), of: word)
-            == shard
+        return Self.shard(Self.shardIndex(hash, of: word), of: word) == shard
     }
 
     /// Has every shard say how cheap its cheapest entry is: before entries are taken from all of them.

@@ -11,23 +11,48 @@ extension CacheEngine {
     /// The shard that `hash` leads to, locked. Made if there is none yet.
     @inlinable
     @inline(__always)
-    func lockShard(_ hash: UInt64) -> ShardPointer {
+    func lockShard(_ hash: UInt64) -> ShardPointer { lockFreeShard(hash) ?? lockShardContended(hash) }
+
+    /// The shard that `hash` leads to, locked; nil where it is in use, is retired or is yet to be made.
+    @inlinable
+    @inline(__always)
+    func lockFreeShard(_ hash: UInt64) -> ShardPointer? {
+        let word = directory.load(ordering: .acquiring)
+        guard word != 0 else { return nil }
+        let index = Self.shardIndex(hash, of: word)
+        TablePlace(index, before: word & ~63).prefetch { capacity in
+            Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
+        }
+        let shard = Self.shard(index, of: word)
+        guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }
+        if !shard.pointee.isRetired { return shard }
+        unlock(shard)
+        return nil
+    }
+
+    /// What ``lockShard(_:)`` does where the shard is not to be had at once. A function of its own, so that a hit keeps
+    /// no registers for another round.
+    @inlinable
+    @inline(never)
+    func lockShardContended(_ hash: UInt64) -> ShardPointer {
         while true {
             let word = directory.load(ordering: .acquiring)
             if word == 0 {
                 makeFirstShard()
                 continue
             }
-            let mask = (1 &<< (word & 63)) &- 1
-            let index = Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & mask)
-            TablePlace(index, before: word & ~63).prefetch { capacity in
-                Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
-            }
-            let shard = Self.shard(index, of: word)
+            let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isRetired { return shard }
             unlock(shard)
         }
+    }
+
+    /// The number of the shard that `hash` leads to by the directory's `word`.
+    @inlinable
+    @inline(__always)
+    static func shardIndex(_ hash: UInt64, of word: UInt) -> Int {
+        Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & ((1 &<< (word & 63)) &- 1))
     }
 
     @inlinable

@@ -198,14 +198,13 @@ extension CacheEngine {
     }
 
     private func move(from old: ShardPointer, to newWord: UInt) {
-        let mask = (1 << Int(newWord & 63)) - 1
         let view = old.pointee.storage.view
         func moveQueue(from head: UInt32) {
             var slot = head
             while slot != 0 {
                 let following = view[slot].pointee.next
                 let hash = old.pointee.storage.hash(of: slot)
-                let shard = Self.shard(Int(hash >> 57) & mask, of: newWord)
+                let shard = Self.shard(Self.shardIndex(hash, of: newWord), of: newWord)
                 let entry = (old.pointee.storage.entries + Int(slot)).move()
                 let info = entry.meta.info
                 let moved = shard.pointee.storage.insert(entry, hash: hash)

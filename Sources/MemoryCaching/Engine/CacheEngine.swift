@@ -183,7 +183,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     package func value(forKey key: Key) -> Value? {
         let hash = KeyHash.hash(key, seed: seed)
         guard KeyHash.isHarmless(key) else { return valueComparingOutside(key, hash) { _ in false } }
-        let shard = lockShard(hash)
+        guard let shard = lockFreeShard(hash) else { return valueContended(key, hash) }
         let slot = shard.pointee.storage.find(key, hash)
         if slot == 0 {
             shard.pointee.lookups.misses &+= 1
@@ -200,6 +200,14 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let value = entry.pointee.value
         unlock(shard)
         return value
+    }
+
+    /// The value for a key whose shard was not to be had at once.
+    @inlinable
+    @inline(never)
+    func valueContended(_ key: Key, _ hash: UInt64) -> Value? {
+        let shard = lockShardContended(hash)
+        return finishLookup(shard, shard.pointee.storage.find(key, hash), key, hash)
     }
 
     /// The value for a key that is no integer, whose `hashValue` is known already; counts as a use of it.

@@ -85,9 +85,11 @@ struct EntryStorage<Key: Hashable, Value> {
     func home(_ hash: UInt64) -> UnsafeMutablePointer<UInt32> { table + Int(bitPattern: Self.home(hash, tableMask)) }
 
     /// The slot of `key`, or 0. For keys whose `==` is harmless.
+    ///
+    /// Mutating, as what it calls is, so that it reads in place: what only reads is given a copy of all pointers.
     @inlinable
     @inline(__always)
-    func find(_ key: Key, _ hash: UInt64) -> UInt32 {
+    mutating func find(_ key: Key, _ hash: UInt64) -> UInt32 {
         let slot = find(key, hash, in: table, tableMask)
         if slot != 0 { return slot }
         guard let oldTable else { return 0 }
@@ -96,16 +98,15 @@ struct EntryStorage<Key: Hashable, Value> {
 
     @inlinable
     @inline(__always)
-    func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32 {
+    mutating func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32 {
         let tag = Self.tag(hash)
         var index = Self.home(hash, mask)
         while true {
             let word = table[Int(bitPattern: index)]
+            // Of a word with this tag the slot is left, of any other more than a slot; of no word, at most none.
+            let slot = word ^ tag
+            if slot != 0, slot <= Self.slotMask, KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
             if word == 0 { return 0 }
-            if word & Self.tagMask == tag {
-                let slot = word & Self.slotMask
-                if KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
-            }
             index = (index &+ 1) & mask
         }
     }

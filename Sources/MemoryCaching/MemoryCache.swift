@@ -115,7 +115,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///
     /// - Complexity: O(1) on average.
     @inlinable
-    public subscript(key: Key) -> Value? { value(forKey: key) }
+    public subscript(key: Key) -> Value? {
+        @inline(always) get { value(forKey: key) }
+    }
 
     /// Stores a value for `key` as ``setValue(_:forKey:)``, or removes it by nil.
     ///
@@ -138,6 +140,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///
     /// - Complexity: O(1) on average; allocates nothing.
     @inlinable
+    @inline(always)
     public func value(forKey key: Key) -> Value? { engine.value(forKey: key) }
 
     /// Stores `value` at the cost that the cache's closure names. Where there is no closure, the cost is measured if

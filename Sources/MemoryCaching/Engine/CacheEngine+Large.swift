@@ -118,7 +118,7 @@ extension CacheEngine {
     @inlinable
     func isUnchanged(_ finding: Finding, _ key: Key, _ hash: UInt64, in shard: ShardPointer) -> Bool {
         if KeyHash<Key>.isInteger {
-            let slot = shard.pointee.storage.find(key, hash)
+            let slot = shard.pointee.storage.find(key, hash) ?? 0
             return slot == finding.slot && (slot == 0 || shard.pointee.storage.cost(of: slot) == finding.cost)
         }
         var isThere = finding.slot == 0

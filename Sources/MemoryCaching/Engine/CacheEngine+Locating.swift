@@ -10,20 +10,20 @@ public import Synchronization
 extension CacheEngine {
     /// The shard that `hash` leads to, locked. Made if there is none yet.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func lockShard(_ hash: UInt64) -> ShardPointer { lockFreeShard(hash) ?? lockShardContended(hash) }
 
     /// The shard that `hash` leads to, locked; nil where it is in use, is retired or is yet to be made.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func lockFreeShard(_ hash: UInt64) -> ShardPointer? {
         let word = directory.load(ordering: .acquiring)
-        guard word != 0 else { return nil }
+        guard let first = UnsafeMutableRawPointer(bitPattern: word & ~63) else { return nil }
         let index = Self.shardIndex(hash, of: word)
-        TablePlace(index, before: word & ~63).prefetch { capacity in
+        TablePlace(index, before: first).prefetch { capacity in
             Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
         }
-        let shard = Self.shard(index, of: word)
+        let shard = Self.shard(index, from: first)
         guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }
         if !shard.pointee.isRetired { return shard }
         unlock(shard)
@@ -50,22 +50,22 @@ extension CacheEngine {
 
     /// The number of the shard that `hash` leads to by the directory's `word`.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func shardIndex(_ hash: UInt64, of word: UInt) -> Int {
         Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & ((1 &<< (word & 63)) &- 1))
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     func unlock(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
 
     /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func locate(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
         guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
         let shard = lockShard(hash)
-        return (shard, shard.pointee.storage.find(key, hash))
+        return (shard, shard.pointee.storage.find(key, hash) ?? 0)
     }
 
     /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are

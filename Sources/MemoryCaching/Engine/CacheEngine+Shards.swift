@@ -15,7 +15,7 @@ extension CacheEngine {
 
     /// Bytes from one shard to the next: whole cache lines.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static var shardStride: Int { (ShardLock.distance &+ MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
 
     /// Bytes of the shared policy and its lock.
@@ -31,11 +31,16 @@ extension CacheEngine {
     static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + TablePlace.size(count: count) }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func shard(_ index: Int, of word: UInt) -> ShardPointer {
-        UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped
-            .advanced(by: index &* shardStride &+ ShardLock.distance)
-            .assumingMemoryBound(to: Shard<Key, Value>.self)
+        shard(index, from: UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped)
+    }
+
+    /// The shard of number `index`, where the first one's lock lies at `first`.
+    @inlinable
+    @inline(always)
+    static func shard(_ index: Int, from first: UnsafeMutableRawPointer) -> ShardPointer {
+        (first + (index &* shardStride &+ ShardLock.distance)).assumingMemoryBound(to: Shard<Key, Value>.self)
     }
 
     /// Makes the one shard that a cache begins with, and the shared policy before it, in one block.
@@ -49,8 +54,9 @@ extension CacheEngine {
         let room = (block + Self.policySize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
         ShardLock(guarding: room).initialize()
         room.initialize(to: Room())
-        let word = UInt(bitPattern: block + Self.policySize + Self.roomSize + TablePlace.size(count: 1))
-        let tablePlace = TablePlace(0, before: word)
+        let first = block + Self.policySize + Self.roomSize + TablePlace.size(count: 1)
+        let word = UInt(bitPattern: first)
+        let tablePlace = TablePlace(0, before: first)
         tablePlace.initialize()
         let shard = Self.shard(0, of: word)
         ShardLock(guarding: shard).initialize()
@@ -76,7 +82,7 @@ extension CacheEngine {
 
     /// Entries held, as a shard's own critical section reads it.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func entryCount(_ shard: ShardPointer) -> Int { shard.pointee.room.pointee.places.load(ordering: .relaxed) }
 
     func makeStorage() -> EntryStorage<Key, Value> {
@@ -152,11 +158,12 @@ extension CacheEngine {
         for index in 0..<count * 2 {
             (published + index).initialize(to: Atomic(Double.infinity.bitPattern))
         }
-        let newWord = UInt(bitPattern: block + headerSize) | UInt(logarithm)
+        let newFirst = block + headerSize
+        let newWord = UInt(bitPattern: newFirst) | UInt(logarithm)
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)
             ShardLock(guarding: shard).initialize()
-            let tablePlace = TablePlace(index, before: newWord & ~63)
+            let tablePlace = TablePlace(index, before: newFirst)
             tablePlace.initialize()
             shard.initialize(
                 to: Shard(

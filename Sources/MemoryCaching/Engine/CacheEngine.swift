@@ -179,13 +179,12 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
 
     /// The value for `key`; counts as a use of it.
     @inlinable
-    @inline(__always)
+    @inline(always)
     package func value(forKey key: Key) -> Value? {
         let hash = KeyHash.hash(key, seed: seed)
         guard KeyHash.isHarmless(key) else { return valueComparingOutside(key, hash) { _ in false } }
         guard let shard = lockFreeShard(hash) else { return valueContended(key, hash) }
-        let slot = shard.pointee.storage.find(key, hash)
-        if slot == 0 {
+        guard let slot = shard.pointee.storage.find(key, hash) else {
             shard.pointee.lookups.misses &+= 1
             // Who misses sets as a rule, and will ask for the ghost.
             shard.pointee.ghosts.prefetch(hash)
@@ -207,7 +206,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inline(never)
     func valueContended(_ key: Key, _ hash: UInt64) -> Value? {
         let shard = lockShardContended(hash)
-        return finishLookup(shard, shard.pointee.storage.find(key, hash), key, hash)
+        return finishLookup(shard, shard.pointee.storage.find(key, hash) ?? 0, key, hash)
     }
 
     /// The value for a key that is no integer, whose `hashValue` is known already; counts as a use of it.
@@ -228,7 +227,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// those that are surely equal; of others the one candidate there usually is comes out with its value under one
     /// lock, to be compared outside.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func valueComparingOutside(
         _ key: Key,
         _ hash: UInt64,

@@ -46,34 +46,34 @@ struct EntryInfo: Equatable {
     @usableFromInline var bits: UInt32
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     init(bits: UInt32) { self.bits = bits }
 
     // Layout: 0…9 code of the stay | 10…21 density code | 22…25 level | 26 touched | 27 first stay | 28 costless
     //         | 29 discardable | 30 expires | 31 order of use
-    @inlinable @inline(__always) static var touched: UInt32 { 1 << 26 }
-    @inlinable @inline(__always) static var firstStay: UInt32 { 1 << 27 }
+    @inlinable @inline(always) static var touched: UInt32 { 1 << 26 }
+    @inlinable @inline(always) static var firstStay: UInt32 { 1 << 27 }
     /// Costs nothing, so it is no victim for a cost limit.
-    @inlinable @inline(__always) static var costless: UInt32 { 1 << 28 }
-    @inlinable @inline(__always) static var discardable: UInt32 { 1 << 29 }
-    @inlinable @inline(__always) static var expires: UInt32 { 1 << 30 }
+    @inlinable @inline(always) static var costless: UInt32 { 1 << 28 }
+    @inlinable @inline(always) static var discardable: UInt32 { 1 << 29 }
+    @inlinable @inline(always) static var expires: UInt32 { 1 << 30 }
     /// Kept in order of use: a hit moves it to the end of its queue.
-    @inlinable @inline(__always) static var exact: UInt32 { 1 << 31 }
+    @inlinable @inline(always) static var exact: UInt32 { 1 << 31 }
     /// Flags that take a hit off the fast path.
-    @inlinable @inline(__always) static var slow: UInt32 { discardable | expires | exact }
+    @inlinable @inline(always) static var slow: UInt32 { discardable | expires | exact }
 
     /// What an entry keeps as long as its value's kind and worth are the same: density and all flags but those of use.
-    @inlinable @inline(__always) static var kind: UInt32 { 0xFFF << 10 | costless | slow }
+    @inlinable @inline(always) static var kind: UInt32 { 0xFFF << 10 | costless | slow }
 
     /// A slot without an entry: all flags at once, which no entry has (nothing costless is discardable *and* of level 15
     /// on its first stay).
-    @inlinable @inline(__always) static var vacant: EntryInfo { EntryInfo(bits: .max) }
+    @inlinable @inline(always) static var vacant: EntryInfo { EntryInfo(bits: .max) }
 
-    @inlinable @inline(__always) func has(_ flag: UInt32) -> Bool { bits & flag != 0 }
+    @inlinable @inline(always) func has(_ flag: UInt32) -> Bool { bits & flag != 0 }
 
     /// The code of the stay that it bought when it was enqueued, also the number of its queue.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var stay: StayCode {
         get { StayCode(rawValue: bits & 0x3FF) }
         set { bits = bits & ~0x3FF | newValue.rawValue }
@@ -81,7 +81,7 @@ struct EntryInfo: Equatable {
 
     /// Recompute cost per byte, as a logarithm.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var density: Density {
         get { Density(code: Int32(bits >> 10 & 0xFFF)) }
         set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
@@ -89,16 +89,16 @@ struct EntryInfo: Equatable {
 
     /// Of an entry in order of use, in place of density and level: the epoch of its shard in which it was moved last.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var epoch: UInt32 {
         get { bits >> 10 & EntryInfo.mostEpoch }
         set { bits = bits & ~(EntryInfo.mostEpoch << 10) | newValue << 10 }
     }
-    @inlinable @inline(__always) static var mostEpoch: UInt32 { 0xFFFF }
+    @inlinable @inline(always) static var mostEpoch: UInt32 { 0xFFFF }
 
     /// 1 … 15: how often it has been kept for a hit.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var level: Int {
         get { Int(bits >> 22 & 0xF) }
         set { bits = bits & ~(0xF << 22) | UInt32(newValue) << 22 }

@@ -45,8 +45,8 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Places of the old table that are known to be empty.
     @usableFromInline var movedPlaces: UInt = 0
 
-    @inlinable @inline(__always) static var tagMask: UInt32 { 0xFF00_0000 }
-    @inlinable @inline(__always) static var slotMask: UInt32 { 0x00FF_FFFF }
+    @inlinable @inline(always) static var tagMask: UInt32 { 0xFF00_0000 }
+    @inlinable @inline(always) static var slotMask: UInt32 { 0x00FF_FFFF }
 
     /// As many entries as slots can be numbered.
     @inlinable var isFull: Bool { count >= Int(Self.slotMask) - 1 }
@@ -66,55 +66,61 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// The slots as the policy sees them.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var view: SlabView {
         SlabView(base: UnsafeMutableRawPointer(entries), stride: MemoryLayout<Entry<Key, Value>>.stride)
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 4) & tagMask }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func home(_ hash: UInt64, _ mask: UInt) -> UInt { UInt(truncatingIfNeeded: hash &>> 32) & mask }
 
     /// The word that a lookup of `hash` reads first.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func home(_ hash: UInt64) -> UnsafeMutablePointer<UInt32> { table + Int(bitPattern: Self.home(hash, tableMask)) }
 
-    /// The slot of `key`, or 0. For keys whose `==` is harmless.
+    /// The slot of `key`, or nil. For keys whose `==` is harmless.
     ///
     /// Mutating, as what it calls is, so that it reads in place: what only reads is given a copy of all pointers.
     @inlinable
-    @inline(__always)
-    mutating func find(_ key: Key, _ hash: UInt64) -> UInt32 {
-        let slot = find(key, hash, in: table, tableMask)
-        if slot != 0 { return slot }
-        guard let oldTable else { return 0 }
+    @inline(always)
+    mutating func find(_ key: Key, _ hash: UInt64) -> UInt32? {
+        if let slot = find(key, hash, in: table, tableMask) { return slot }
+        guard let oldTable else { return nil }
         return find(key, hash, in: oldTable, oldMask)
     }
 
     @inlinable
-    @inline(__always)
-    mutating func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32 {
+    @inline(always)
+    mutating func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32? {
         let tag = Self.tag(hash)
         var index = Self.home(hash, mask)
         while true {
             let word = table[Int(bitPattern: index)]
-            // Of a word with this tag the slot is left, of any other more than a slot; of no word, at most none.
+            if word == 0 { return nil }
+            // Of a word with this tag the slot is left, of any other more than a slot.
             let slot = word ^ tag
-            if slot != 0, slot <= Self.slotMask, KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
-            if word == 0 { return 0 }
+            if slot <= Self.slotMask, isKey(key, of: slot) { return slot }
             index = (index &+ 1) & mask
         }
+    }
+
+    @inlinable
+    @inline(always)
+    mutating func isKey(_ key: Key, of slot: UInt32) -> Bool {
+        if KeyHash<Key>.isInteger { return KeyHash.bits(of: entries[Int(slot)].key) == KeyHash.bits(of: key) }
+        return KeyHash.isEqual(entries[Int(slot)].key, to: key)
     }
 
     /// The slot of the very object `key`, or of one of its hash whose key is surely equal; or 0 and how many other
     /// slots have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func findWithoutComparing(
         _ key: Key,
         _ hash: UInt64,
@@ -127,7 +133,7 @@ struct EntryStorage<Key: Hashable, Value> {
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     func findWithoutComparing(
         _ key: Key,
         _ hash: UInt64,
@@ -158,7 +164,7 @@ struct EntryStorage<Key: Hashable, Value> {
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     func keyAddress(of slot: UInt32) -> UnsafeRawPointer {
         let distance =
             (MemoryLayout<EntryMeta>.size &+ MemoryLayout<Key>.alignment &- 1) & ~(MemoryLayout<Key>.alignment &- 1)
@@ -331,7 +337,7 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// Words before `index` up to the next empty one, counted to 16.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func lengthOfRun(before index: UInt, of table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt {
         var run: UInt = 0
         while run < 16, table[Int(bitPattern: (index &- run &- 1) & mask)] != 0 { run &+= 1 }

@@ -135,7 +135,7 @@ extension HashSeed {
     private func word(ofASCII text: UnsafeRawBufferPointer) -> UInt64? {
         let count = text.count
         guard count > 0, let base = text.baseAddress else { return word(0, 0, after: word, count: 0) }
-        func load<Word: FixedWidthInteger>(_ offset: Int, as type: Word.Type) -> UInt64 {
+        func load<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Word.Type) -> UInt64 {
             UInt64(truncatingIfNeeded: base.loadUnaligned(fromByteOffset: offset, as: type).littleEndian)
         }
         var state = word

@@ -23,14 +23,14 @@ package struct HashSeed: Sendable {
 
     /// The word of a key that the standard library has hashed.
     @inlinable
-    @inline(__always)
+    @inline(always)
     package func word(ofHashValue hashValue: Int) -> UInt64 {
         Self.fold(UInt64(truncatingIfNeeded: hashValue) ^ word, 0x9E37_79B9_7F4A_7C15)
     }
 
     /// The halves of the product, combined: every bit of it depends on all bits of both factors.
     @inlinable
-    @inline(__always)
+    @inline(always)
     package static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.high ^ product.low

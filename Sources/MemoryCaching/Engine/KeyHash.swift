@@ -25,7 +25,7 @@
 package enum KeyHash<Key: Hashable> {
     /// Whether the key is a fixed-width integer, so cheap to hash that its hash is not stored.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static var isInteger: Bool {
         Key.self == Int.self || Key.self == UInt64.self || Key.self == UInt.self || Key.self == Int64.self
             || Key.self == UInt32.self || Key.self == Int32.self || Key.self == UInt16.self
@@ -37,7 +37,7 @@ package enum KeyHash<Key: Hashable> {
     /// Text is compared by canonical equivalence, which for two strings of 2 MiB takes 100 ms and more; but no longer
     /// than the shorter of the two takes. So it is the text that is looked for that must be short.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func isHarmless(_ key: Key) -> Bool {
         if isInteger || Key.self == Double.self || Key.self == ObjectIdentifier.self || Key.self == Duration.self
             || Key.self == Int128.self || Key.self == UInt128.self
@@ -82,14 +82,14 @@ package enum KeyHash<Key: Hashable> {
     /// Whether the key at an address and another are the same bits, which settles most comparisons of objects without
     /// foreign code: a key is equal to itself. `false` says nothing.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func areIdentical(at left: UnsafeRawPointer, _ right: Key) -> Bool {
         // Compared in place: a key that is loaded is retained, which costs as much as the rest of a lookup.
         MemoryLayout<Key>.size == 8 && left.loadUnaligned(as: UInt64.self) == bits(of: right)
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func hash(_ key: Key, seed: HashSeed) -> UInt64 {
         if isInteger { return fold(bits(of: key) ^ seed.word) }
         return expand(UInt32(truncatingIfNeeded: word(of: key, seed: seed)))
@@ -98,7 +98,7 @@ package enum KeyHash<Key: Hashable> {
     /// The word that stands for a key that is no integer: of a text it comes from its bytes, of all other keys from
     /// their `hashValue`.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func word(of key: Key, seed: HashSeed) -> UInt64 {
         if Key.self == String.self { return seed.word(of: unsafeBitCast(key, to: String.self)) }
         if Key.self == Substring.self { return seed.word(of: unsafeBitCast(key, to: Substring.self)) }
@@ -107,24 +107,24 @@ package enum KeyHash<Key: Hashable> {
 
     /// The hash of a key that is no integer and has this `hashValue`.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func hash(ofHashValue hashValue: Int, seed: HashSeed) -> UInt64 {
         expand(UInt32(truncatingIfNeeded: seed.word(ofHashValue: hashValue)))
     }
 
     /// The hash that was stored as `stored`.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func expand(_ stored: UInt32) -> UInt64 {
         fold(UInt64(stored) | 0x5851_F42D_0000_0000) & ~0xFFFF_FFFF | UInt64(stored)
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func fold(_ value: UInt64) -> UInt64 { HashSeed.fold(value, 0x9E37_79B9_7F4A_7C15) }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func bits(of key: Key) -> UInt64 {
         switch MemoryLayout<Key>.size {
         case 8: unsafeBitCast(key, to: UInt64.self)

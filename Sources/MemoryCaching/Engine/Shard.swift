@@ -111,7 +111,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// order is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then
     /// a hit mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
     @inlinable
-    @inline(__always)
+    @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
         if info.has(EntryInfo.exact) {
             if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
@@ -140,13 +140,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Whether the order of this shard alone says little. Such a shard publishes each change, and looks at the others
     /// before each victim.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var isFew: Bool { storage.count < 64 }
 
     /// A move to the end of the order of use. L rises a little with each epoch, and with each move where there are few
     /// entries in each of many shards: so what was used later stands higher, in whichever shard it is.
     @inlinable
-    @inline(__always)
+    @inline(always)
     mutating func noteMove(of slot: UInt32) {
         movesInEpoch &+= 1
         let beginsEpoch = movesInEpoch &* 32 >= storage.count
@@ -207,7 +207,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Raises L to `height` where it is lower.
     @inlinable
-    @inline(__always)
+    @inline(always)
     mutating func raiseInflation(to height: Double) { if height > inflation { inflation = height } }
 
     /// Takes a victim out, raises L to its height, and remembers it as a ghost, and what one more stay of it would have
@@ -280,7 +280,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Where shard `index` publishes the height of its least head that may go for `cause`, counted from the first
     /// shard's.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func publishedPlace(of index: Int, for cause: RemovalCause) -> Int {
         index &* 2 &+ (cause == .costLimit ? 1 : 0)
     }

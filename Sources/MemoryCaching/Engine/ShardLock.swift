@@ -27,7 +27,7 @@ package struct ShardLock {
 
     /// 1 when somebody may sleep.
     @inlinable
-    @inline(__always)
+    @inline(always)
     var sleepers: UnsafeMutablePointer<Atomic<UInt32>> { word + 1 }
 
     /// In which process the lock was made; see `ForkGeneration`.
@@ -39,7 +39,7 @@ package struct ShardLock {
     /// modified as a whole while others try the lock. As many as the strictest alignment of what is guarded: the
     /// shared policy's vectors of four doubles.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static var distance: Int { 32 }
 
     /// How long a sleeper trusts to be woken: a millisecond, in nanoseconds. Long beside a wake-up, short beside what a
@@ -52,7 +52,7 @@ package struct ShardLock {
 
     /// The lock of the structure at `address`.
     @inlinable
-    @inline(__always)
+    @inline(always)
     package init(guarding address: UnsafeMutableRawPointer) {
         word = (address - Self.distance).assumingMemoryBound(to: Atomic<UInt32>.self)
     }
@@ -66,7 +66,7 @@ package struct ShardLock {
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     package func lock() {
         if !tryLock() { lockContended() }
     }
@@ -74,7 +74,7 @@ package struct ShardLock {
     /// Takes the lock if it is free. For taking a second shard's lock while one is held: never waiting, it cannot
     /// deadlock.
     @inlinable
-    @inline(__always)
+    @inline(always)
     package func tryLock() -> Bool {
         word.pointee.compareExchange(
             expected: 0,
@@ -85,7 +85,7 @@ package struct ShardLock {
     }
 
     @inlinable
-    @inline(__always)
+    @inline(always)
     package func unlock() {
         // To the optimiser a store releases no object, so it may move the retain of what was read to behind it, when
         // another thread may have let go of the object already. A call that it cannot see through keeps it before.

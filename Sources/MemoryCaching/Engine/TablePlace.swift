@@ -23,11 +23,11 @@ struct TablePlace {
 
     init(_ word: UnsafeMutablePointer<Atomic<UInt64>>) { self.word = word }
 
-    /// That of shard `index` in a directory whose first lock lies at `address`.
+    /// That of shard `index`, where the first one's lock lies at `first`.
     @inlinable
-    @inline(__always)
-    init(_ index: Int, before address: UInt) {
-        word = UnsafeMutablePointer(bitPattern: address &- UInt(bitPattern: index &+ 1) &* 8).unsafelyUnwrapped
+    @inline(always)
+    init(_ index: Int, before first: UnsafeMutableRawPointer) {
+        word = (first - (index &+ 1) &* 8).assumingMemoryBound(to: Atomic<UInt64>.self)
     }
 
     /// Bytes of the places of `count` shards: whole cache lines.
@@ -38,7 +38,7 @@ struct TablePlace {
 
     /// Says that a table of `capacity` words of 32 bits lies at `table`, where a cache line begins. Under the lock.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func publish(_ table: UnsafeMutablePointer<UInt32>, capacity: Int) {
         let lines = UInt64(truncatingIfNeeded: (capacity &+ 15) &>> 4)
         let value = UInt64(UInt(bitPattern: table)) &<< 16 | lines
@@ -47,7 +47,7 @@ struct TablePlace {
 
     /// Asks for the line of the table with the word at `place`, a function of the table's capacity. Without the lock.
     @inlinable
-    @inline(__always)
+    @inline(always)
     func prefetch(_ place: (_ capacity: Int) -> Int) {
         let value = word.pointee.load(ordering: .relaxed)
         let address = UInt(truncatingIfNeeded: value &>> 16) & ~63
@@ -58,5 +58,5 @@ struct TablePlace {
 
 /// Asks for the cache line of `address`, to be read soon; never faults.
 @inlinable
-@inline(__always)
+@inline(always)
 func prefetch(_ address: UnsafeRawPointer?) { cms_prefetch(address) }

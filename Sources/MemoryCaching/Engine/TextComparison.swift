@@ -9,14 +9,14 @@
 enum TextComparison {
     /// Bytes of the longest text that is compared under a lock: comparing so much takes as long as some cache misses.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static var longest: Int { 512 }
 
     /// Bytes of the longest text that can be equal to one of ``longest`` bytes: in any normal form text is three times
     /// as long as in another at most, in bytes of UTF-8 (UAX #15, "Respecting Canonical Equivalence"), and so nine
     /// times as long from form to form. What is longer still is not looked into: it would be normalised.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static var longestEqual: Int { 9 &* longest }
 
     /// Whether a stored text is equal to one of at most ``longest`` bytes.

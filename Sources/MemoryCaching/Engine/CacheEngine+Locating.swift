@@ -14,16 +14,18 @@ extension CacheEngine {
     func lockShard(_ hash: UInt64) -> ShardPointer { lockFreeShard(hash) ?? lockShardContended(hash) }
 
     /// The shard that `hash` leads to, locked; nil where it is in use, is retired or is yet to be made.
+    ///
+    /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without parameters.
     @inlinable
     @inline(always)
     func lockFreeShard(_ hash: UInt64) -> ShardPointer? {
         let word = directory.load(ordering: .acquiring)
         guard let first = UnsafeMutableRawPointer(bitPattern: word & ~63) else { return nil }
-        let index = Self.shardIndex(hash, of: word)
+        let index = CacheEngine.shardIndex(hash, of: word)
         TablePlace(index, before: first).prefetch { capacity in
             Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
         }
-        let shard = Self.shard(index, from: first)
+        let shard = CacheEngine.shard(index, from: first)
         guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }
         if !shard.pointee.isRetired { return shard }
         unlock(shard)

@@ -33,14 +33,15 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     static func shard(_ index: Int, of word: UInt) -> ShardPointer {
-        shard(index, from: UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped)
+        CacheEngine.shard(index, from: UnsafeMutableRawPointer(bitPattern: word & ~63).unsafelyUnwrapped)
     }
 
     /// The shard of number `index`, where the first one's lock lies at `first`.
     @inlinable
     @inline(always)
     static func shard(_ index: Int, from first: UnsafeMutableRawPointer) -> ShardPointer {
-        (first + (index &* shardStride &+ ShardLock.distance)).assumingMemoryBound(to: Shard<Key, Value>.self)
+        (first + (index &* CacheEngine.shardStride &+ ShardLock.distance))
+            .assumingMemoryBound(to: Shard<Key, Value>.self)
     }
 
     /// Makes the one shard that a cache begins with, and the shared policy before it, in one block.

@@ -31,10 +31,10 @@ struct EngineStorageTests {
                     let entry = storage.remove(slot, hash: hash(key))
                     if entry.key != key { Issue.record("another entry than \(key) (seed \(seed))") }
                     slots[key] = nil
-                    if storage.find(key, hash(key)) != 0 { Issue.record("\(key) is still found (seed \(seed))") }
+                    if storage.find(key, hash(key)) != nil { Issue.record("\(key) is still found (seed \(seed))") }
                 }
             } else {
-                if storage.find(key, hash(key)) != 0 { Issue.record("\(key) is found (seed \(seed))") }
+                if storage.find(key, hash(key)) != nil { Issue.record("\(key) is found (seed \(seed))") }
                 let meta = EntryMeta(info: EntryInfo(bits: 0))
                 slots[key] = storage.insert(Entry(meta: meta, key: key, value: key), hash: hash(key))
             }

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 //===----------------------------------------------------------------------===//
 // This source file is part of the swift-memory-cache open source project.
 // Licensed under Apache License v2.0; see LICENSE for the text.

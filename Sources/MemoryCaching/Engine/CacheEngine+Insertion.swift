@@ -60,7 +60,7 @@ extension CacheEngine {
             shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
         {
             var old = value
-            shard.pointee.exchange(slot, with: &old)
+            shard.pointee.exchange(slot, hash, with: &old)
             unlock(shard)
             withExtendedLifetime(old) {}
             return .stored

@@ -13,8 +13,11 @@ extension CacheEngine {
     @discardableResult
     package func removeValue(forKey key: Key) -> Value? {
         let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
-        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        let hash = KeyHash.hash(key, seed: seed)
+        let (shard, slot) = locate(key, hash)
         if slot == 0 {
+            // The shadow may hold what has been evicted; whoever removes it knows it to be out of date.
+            if SampledUses.includes(hash) { shard.pointee.noteRemoval(hash) }
             unlock(shard)
             return nil
         }

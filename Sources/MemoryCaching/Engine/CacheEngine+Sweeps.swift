@@ -21,6 +21,7 @@ extension CacheEngine {
             shard.pointee.storage = makeStorage()
             shard.pointee.storage.generation = storage.generation
             shard.pointee.order.removeAll()
+            shard.pointee.forgetSample()
             shard.pointee.wheel = nil
             shard.pointee.publish()
             detached.append(storage)

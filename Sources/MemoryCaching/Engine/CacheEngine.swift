@@ -194,7 +194,10 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let entry = shard.pointee.storage.entries + Int(slot)
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow) { return finishLookup(shard, slot, key, hash) }
-        if !info.has(EntryInfo.touched) { entry.pointee.meta.info.bits = info.bits | EntryInfo.touched }
+        if !info.has(EntryInfo.touched) {
+            entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
+            if SampledUses.includes(hash) { shard.pointee.noteTouch(info, hash) }
+        }
         shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
@@ -239,7 +242,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         let entry = shard.pointee.storage.entries + Int(found.slot)
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow & ~EntryInfo.exact) { return finishLookup(shard, found.slot, key, hash) }
-        shard.pointee.noteUse(of: found.slot, info)
+        shard.pointee.noteUse(of: found.slot, info, hash)
         shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
@@ -262,7 +265,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             let entry = shard.pointee.storage.entries + Int(candidate)
             let info = entry.pointee.meta.info
             if !info.has(EntryInfo.slow & ~EntryInfo.exact) {
-                shard.pointee.noteUse(of: candidate, info)
+                shard.pointee.noteUse(of: candidate, info, hash)
                 shard.pointee.lookups.hits &+= 1
                 if let value = unlockAndCompare(shard, entry, key) { return value }
                 shard = lockShard(hash)
@@ -321,7 +324,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         }
         let entry = shard.pointee.storage.entries + Int(slot)
         let info = entry.pointee.meta.info
-        shard.pointee.noteUse(of: slot, info)
+        shard.pointee.noteUse(of: slot, info, hash)
         let value = entry.pointee.value
         shard.pointee.lookups.hits &+= 1
         guard info.has(EntryInfo.discardable), evictsDiscarded.load(ordering: .relaxed), let hooks else {

@@ -50,6 +50,7 @@ extension Shard {
         if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
         enqueue(slot)
         counters.insertions &+= 1
+        if SampledUses.includes(hash) { noteInsertion(info, hash) }
     }
 
     /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what
@@ -65,9 +66,11 @@ extension Shard {
     /// Exchanges the value of an entry, which is a use of it like a lookup, and puts the old one into `value`.
     @inlinable
     @inline(__always)
-    mutating func exchange(_ slot: UInt32, with value: inout Value) {
+    mutating func exchange(_ slot: UInt32, _ hash: UInt64, with value: inout Value) {
         let entry = storage.entries + Int(slot)
-        entry.pointee.meta.info.bits |= EntryInfo.touched
+        let info = entry.pointee.meta.info
+        entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
+        if !info.has(EntryInfo.touched), SampledUses.includes(hash) { noteTouch(info, hash) }
         counters.insertions &+= 1
         counters.removals[.replaced] &+= 1
         swap(&entry.pointee.value, &value)
@@ -86,6 +89,7 @@ extension Shard {
         let meta = storage.view[slot]
         var old = meta.pointee
         if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
+        noteReplacement(of: slot, old.info, by: new)
         var info = new
         if !new.has(EntryInfo.exact) {
             info.level = max(1, old.info.level)
@@ -113,7 +117,9 @@ extension Shard {
     @inlinable
     mutating func remove(_ slot: UInt32, hash: UInt64, cause: RemovalCause) -> Entry<Key, Value> {
         order.unlink(slot, in: storage.view)
-        if storage.view[slot].pointee.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
+        let info = storage.view[slot].pointee.info
+        if info.has(EntryInfo.expires) { wheel!.cancel(slot) }
+        if SampledUses.includes(hash) { noteDeparture(info, hash, cause) }
         counters.removals[cause] &+= 1
         return storage.remove(slot, hash: hash)
     }

@@ -59,6 +59,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
     @usableFromInline var credit = InsertionCredit()
+    /// Sampled entries here.
+    @usableFromInline var sampled: Int32 = 0
 
     @inlinable
     init(
@@ -105,18 +107,19 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         return weights.stay(weight: weight, density: info.density)
     }
 
-    /// A use of the entry at `slot`, whose flags are `info`.
+    /// A use of the entry at `slot`, whose flags are `info` and whose key has `hash`.
     ///
     /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the
     /// order is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then
     /// a hit mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
     @inlinable
     @inline(always)
-    mutating func noteUse(of slot: UInt32, _ info: EntryInfo) {
+    mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
             if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
+            if SampledUses.includes(hash) { noteTouch(info, hash) }
         }
     }
 

@@ -25,7 +25,7 @@ extension CacheEngine {
             unlock(shard)
             return value(forKey: key).map { ($0, deadline, now) }
         }
-        shard.pointee.noteUse(of: slot, info)
+        shard.pointee.noteUse(of: slot, info, hash)
         if idleLifetime != .max {
             shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
         }

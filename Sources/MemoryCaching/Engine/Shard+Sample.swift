@@ -1,0 +1,76 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+
+public import Synchronization
+
+// What a shard notes of sampled keys, for `RecencyGate`. Out of line, because one key in 16 comes here.
+extension Shard {
+    /// The first use in its stay of an entry whose flags are `info`. One that finds no room is not noted: a hit waits
+    /// for nothing and makes no memory.
+    @inlinable
+    @inline(never)
+    mutating func noteTouch(_ info: EntryInfo, _ hash: UInt64) {
+        if info.maySample, !evidence.uses.isFull { evidence.uses.append(.touch, hash) }
+    }
+
+    /// A new entry whose flags are `info`.
+    @inlinable
+    @inline(never)
+    mutating func noteInsertion(_ info: EntryInfo, _ hash: UInt64) {
+        guard info.maySample else { return }
+        sampled &+= 1
+        evidence.uses.growth &+= 1
+        note(.insertion, hash)
+    }
+
+    /// An entry that leaves, whose flags are `info`. What has been evicted may still be in the shadow; what has left
+    /// for another reason would be no hit of any policy.
+    @inlinable
+    @inline(never)
+    mutating func noteDeparture(_ info: EntryInfo, _ hash: UInt64, _ cause: RemovalCause) {
+        guard info.maySample else { return }
+        sampled &-= 1
+        evidence.uses.growth &-= 1
+        switch cause {
+        case .countLimit, .costLimit, .memoryPressure: break
+        case .expired, .discarded, .replaced, .removed: note(.removal, hash)
+        }
+    }
+
+    /// A key that is removed, whether or not there is an entry for it.
+    @inlinable
+    @inline(never)
+    mutating func noteRemoval(_ hash: UInt64) { if sampled > 0 { note(.removal, hash) } }
+
+    /// A new value at `slot` that may be of another worth or kind than the old one.
+    @inlinable
+    @inline(never)
+    mutating func noteReplacement(of slot: UInt32, _ old: EntryInfo, by new: EntryInfo) {
+        guard old.maySample != new.maySample else { return }
+        let hash = storage.hash(of: slot)
+        guard SampledUses.includes(hash) else { return }
+        if new.maySample { noteInsertion(new, hash) } else { noteDeparture(old, hash, .replaced) }
+    }
+
+    /// Everything has been removed at once.
+    mutating func forgetSample() {
+        guard sampled != 0 else { return }
+        evidence.uses.growth &-= sampled
+        evidence.uses.count = 0
+        sampled = 0
+        SharedPolicy.exchange(policy, &evidence, &weights, residents: 0)
+    }
+
+    /// Hands the uses in before they are full, so that three hits at least find room for theirs.
+    @inlinable
+    mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64) {
+        if evidence.uses.count >= 5 {
+            SharedPolicy.exchange(policy, &evidence, &weights, residents: room.pointee.places.load(ordering: .relaxed))
+        }
+        evidence.uses.append(kind, hash)
+    }
+}

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-
 public import Synchronization
 
 // What a shard notes of sampled keys, for `RecencyGate`. Out of line, because one key in 16 comes here.

@@ -51,8 +51,8 @@ package struct PolicyLearner: Sendable {
     private var evictions = 0
 
     /// What the weights would be if the gate had never opened.
-    private var steadyWeights = SIMD4<Float>(0.35, 1, 1, 1)
-    private var gate = RecencyGate()
+    private(set) var steadyWeights = SIMD4<Float>(0.35, 1, 1, 1)
+    private(set) var gate = RecencyGate()
 
     private static let perOctave = 0.693_147_180_559_945_3
 

@@ -59,7 +59,7 @@ struct RecencyGate: Sendable {
     /// Whether LRU does better now.
     private(set) var isOpen = false
 
-    private var shadow = RecencyShadow()
+    private(set) var shadow = RecencyShadow()
     /// Sampled entries that the cache holds.
     private var held = 0
     /// In a large cache only one in 2^`thinning` sampled keys is looked at.

@@ -34,8 +34,9 @@ public import Synchronization
 // fixed when it is enqueued, L being the height of the last victim: so every queue is sorted, and the next victim is
 // the least head. An entry that was used in its stay gets another one, at a higher level. Evicted entries leave a
 // ghost; from what ghosts would have earned, and what keeping them would have spent, the cache learns how much a stay
-// is worth for each class of entry (`PolicyLearner`). L, the weights and the room are those of the whole cache; each
-// shard has a copy of L and of the weights, and exchanges what it has seen for them now and then.
+// is worth for each class of entry (`PolicyLearner`). It learns faster while LRU would do better, as a sample of the
+// keys shows (`RecencyRival`). L, the weights and the room are those of the whole cache; each shard has a copy of L and
+// of the weights, and exchanges what it has seen for them now and then.
 //
 // # Who pays for a newcomer
 //

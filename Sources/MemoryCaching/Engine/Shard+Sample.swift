@@ -6,7 +6,7 @@
 
 public import Synchronization
 
-// What a shard notes of sampled keys, for `RecencyGate`. Out of line, because one key in 16 comes here.
+// What a shard notes of sampled keys, for `RecencyRival`. Out of line, because one key in 16 comes here.
 extension Shard {
     /// The first use in its stay of an entry whose flags are `info`. One that finds no room is not noted: a hit waits
     /// for nothing and makes no memory.

@@ -43,12 +43,12 @@ struct LearnedWeights {
     func weight(level: UInt8, isFirstStay: Bool) -> Double {
         if isFirstStay { return max(0.05, weights[0]) }
         let learned = weights[Self.kind(level: level, isFirstStay: false)] * Double(level)
-        return max(0.05, max(learned, weights[0]))
+        return max(0.05, max(learned, weights[0] / 2))
     }
 
     /// The weight that one more stay of a ghost's class would have had.
     func ghostWeight(_ kind: Int) -> Double {
-        kind == 0 ? weights[0] : max(weights[kind] * [1, 2, 5, 10][kind], weights[0])
+        kind == 0 ? weights[0] : max(weights[kind] * [1, 2, 5, 10][kind], weights[0] / 2)
     }
 
     /// A ghost came back in time.

@@ -19,7 +19,7 @@ struct PolicyEvidence {
     @usableFromInline var insertions: Int32 = 0
     @usableFromInline var densities: Float = 0
     @usableFromInline var evictions: Int32 = 0
-    /// What the gate is to judge by.
+    /// Uses of sampled keys, for the rival.
     @usableFromInline var uses = SampledUses()
 
     @inlinable
@@ -50,9 +50,9 @@ package struct PolicyLearner: Sendable {
     private var expenseSquares: Double = 0
     private var evictions = 0
 
-    /// What the weights would be if the gate had never opened.
+    /// What the weights would be if LRU had never been ahead.
     private(set) var steadyWeights = SIMD4<Float>(0.35, 1, 1, 1)
-    private(set) var gate = RecencyGate()
+    private(set) var rival = RecencyRival()
 
     private static let perOctave = 0.693_147_180_559_945_3
 
@@ -74,7 +74,7 @@ package struct PolicyLearner: Sendable {
         expenseDensity += Double(evidence.expenseDensity) * Self.perOctave
         expenseSquares += Double(evidence.expenseSquares) * Self.perOctave * Self.perOctave
         evictions += Int(evidence.evictions)
-        gate.absorb(evidence.uses)
+        rival.absorb(evidence.uses)
         if evictions >= max(16, residents / 8) {
             evictions = 0
             learn()
@@ -82,7 +82,7 @@ package struct PolicyLearner: Sendable {
     }
 
     private mutating func learn() {
-        gate.judge()
+        rival.judge()
         let spent = expenses.sum()
         guard spent > 0 else { return }
         let rate = hits.sum() / spent
@@ -104,17 +104,17 @@ package struct PolicyLearner: Sendable {
 
     /// Moves the weight of a class towards where all classes earn alike, by `ratio` to the power of the learning rate.
     ///
-    /// The rate is .02, and .4 while the gate is open. What was learned in haste fades by 2 % with each correction
+    /// The rate is .02, and .4 while LRU is ahead. What was learned in haste fades by 2 % with each correction
     /// after that, in favour of weights that have been learned at .02 throughout: a phase in which LRU did better would
     /// else be paid for long after it (cloudphysics_w106 with 1,290 entries, .209 of misses: .007 more instead of .002
-    /// less). If the requests have changed for good, the gate opens again, and the steady weights get there meanwhile.
+    /// less). If the requests have changed for good, LRU is ahead again, and the steady weights get there meanwhile.
     private mutating func correctWeight(at index: Int, by ratio: Double) {
         func clamped(_ weight: Double) -> Float { Float(min(max(weight, 0.05), 16)) }
         let isSteady = classWeights[index] == steadyWeights[index]
         let step = FastLogarithm.power(ratio, 0.02)
         steadyWeights[index] = clamped(Double(steadyWeights[index]) * step)
         // Where densities differ, recency alone is no rival, and nothing is sampled.
-        if gate.isOpen && meanDensity == 0 {
+        if rival.isAhead && meanDensity == 0 {
             // A power of .1 four times, because the series is exact for small powers alone.
             let tenth = FastLogarithm.power(ratio, 0.1)
             classWeights[index] = clamped(Double(classWeights[index]) * tenth * tenth * tenth * tenth)

@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-/// Uses of sampled keys that a shard has seen since it last told the gate.
+/// Uses of sampled keys that a shard has seen since it last told the learner.
 ///
-/// One key in 16 is sampled, by its hash: with one in 8 the misses after a change of all keys fall by less than .01 of
-/// LRU's. Entries take part whose worth is one and which need no look at a clock or at their content, because only
-/// there "least recently used" is a rival worth comparing with.
+/// One key in 16 is sampled, by its hash: with one in 8, the misses after changes of all keys fall by less than .01 of
+/// LRU's. Entries take part that are of density 1 and whose hits look at neither the clock nor the content. Where
+/// sizes and costs differ, LRU is no rival; and what expires is a hit of no policy.
 @usableFromInline
 struct SampledUses {
     @usableFromInline enum Kind: UInt32 { case touch, insertion, removal }
@@ -39,25 +39,28 @@ struct SampledUses {
     }
 }
 
-/// Says when the learner should forget faster: while a cache that knew nothing but recency would miss less.
+/// Says when the learner should correct itself faster: while a cache that evicts the least recently used misses less.
 ///
-/// The policy's bets on the future rest on what ghosts have proved. When the requests change abruptly, those bets are
-/// wrong until the learner has corrected them, some 2 % at a time. Recency needs no learning, so for a sample of keys
-/// the gate keeps a shadow: the keys that LRU would hold in as many places as the cache now gives to sampled keys.
-/// A request that hits in the shadow and misses in the cache counts for LRU, one the other way round against it. The
-/// counts fade by a tenth with each correction of the weights, that is over some ten eighths of a turnover. The gate is
-/// open while the difference exceeds both 12 requests and 5 % of the sample's misses, and has grown since the last
-/// correction: after one burst that LRU happened to keep, what is left of the difference is history (s_arc_p12 with
-/// 4,568 entries misses .007 more without that).
+/// The weights rest on what ghosts have proved. When the requests change abruptly, the weights are wrong until the
+/// learner has corrected them, some 2 % at a time. Recency needs no learning. So the rival is a shadow of the keys that
+/// LRU would hold, for a sample of keys, in as many places as the cache now gives to sampled keys. A request that hits
+/// in the shadow and misses in the cache counts for LRU, one the other way round against it. The counts fade by a tenth
+/// with each correction of the weights, so they cover about ten eighths of a turnover.
 ///
-/// Both sides are judged on the same requests and the same number of places, from the first insertion on. So requests
-/// that do not change speak against LRU, whichever keys are in the sample, and the gate stays shut. Hits in the cache
-/// are seen once a stay only, because a hit must not do more; those that are not seen count for neither side.
+/// LRU is ahead while the difference exceeds both 12 requests and 5 % of the sample's misses, and has grown since the
+/// last correction. At 16 requests a change of all keys is noticed later (misses at 2,000 entries: 1.05 of LRU's
+/// instead of 1.04). Without the third condition, one burst that LRU happens to keep counts long after it (s_arc_p3 with
+/// each request counted as 1, 5,668 entries: .005 more misses instead of .0035).
+///
+/// Both sides are judged by the same requests and the same number of places, from the first insertion on. So requests
+/// that do not change speak against LRU, whichever keys are in the sample: in 200 runs of 400,000 requests by Zipf's
+/// law for each of eight settings (exponents .7 and 1, 500 to 20,000 entries) LRU was never ahead. Of the hits in the
+/// cache, only the first in each stay is seen, because a hit must not do more; the others count for neither side.
 ///
 /// A pure value: uses in, a verdict out.
-struct RecencyGate: Sendable {
+struct RecencyRival: Sendable {
     /// Whether LRU does better now.
-    private(set) var isOpen = false
+    private(set) var isAhead = false
 
     private(set) var shadow = RecencyShadow()
     /// Sampled entries that the cache holds.
@@ -96,7 +99,7 @@ struct RecencyGate: Sendable {
 
     /// Gives the verdict for the next correction of the weights, and lets the counts fade.
     mutating func judge() {
-        isOpen = advantage > max(12, 0.05 * misses) && advantage > previousAdvantage
+        isAhead = advantage > max(12, 0.05 * misses) && advantage > previousAdvantage
         advantage *= 0.9
         misses *= 0.9
         previousAdvantage = advantage

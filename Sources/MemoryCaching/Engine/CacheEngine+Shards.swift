@@ -191,6 +191,7 @@ extension CacheEngine {
         first.pointee.lookups = old.pointee.lookups
         first.pointee.counters = old.pointee.counters
         first.pointee.evidence = old.pointee.evidence
+        first.pointee.uses = old.pointee.uses
         first.pointee.credit = old.pointee.credit
         for index in 0..<count {
             let shard = Self.shard(index, of: newWord)

@@ -13,7 +13,7 @@ extension Shard {
     @inlinable
     @inline(never)
     mutating func noteTouch(_ info: EntryInfo, _ hash: UInt64) {
-        if info.maySample, !evidence.uses.isFull { evidence.uses.append(.touch, hash) }
+        if info.maySample, !uses.isFull { uses.append(.touch, hash) }
     }
 
     /// A new entry whose flags are `info`.
@@ -22,7 +22,7 @@ extension Shard {
     mutating func noteInsertion(_ info: EntryInfo, _ hash: UInt64) {
         guard info.maySample else { return }
         sampled &+= 1
-        evidence.uses.growth &+= 1
+        uses.growth &+= 1
         note(.insertion, hash)
     }
 
@@ -33,7 +33,7 @@ extension Shard {
     mutating func noteDeparture(_ info: EntryInfo, _ hash: UInt64, _ cause: RemovalCause) {
         guard info.maySample else { return }
         sampled &-= 1
-        evidence.uses.growth &-= 1
+        uses.growth &-= 1
         switch cause {
         case .countLimit, .costLimit, .memoryPressure: break
         case .expired, .discarded, .replaced, .removed: note(.removal, hash)
@@ -58,18 +58,19 @@ extension Shard {
     /// Everything has been removed at once.
     mutating func forgetSample() {
         guard sampled != 0 else { return }
-        evidence.uses.growth &-= sampled
-        evidence.uses.count = 0
+        uses.growth &-= sampled
+        uses.count = 0
         sampled = 0
-        SharedPolicy.exchange(policy, &evidence, &weights, residents: 0)
+        SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: 0)
     }
 
     /// Hands the uses in before they are full, so that three hits at least find room for theirs.
     @inlinable
     mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64) {
-        if evidence.uses.count >= 5 {
-            SharedPolicy.exchange(policy, &evidence, &weights, residents: room.pointee.places.load(ordering: .relaxed))
+        if uses.count >= 5 {
+            let residents = room.pointee.places.load(ordering: .relaxed)
+            SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
         }
-        evidence.uses.append(kind, hash)
+        uses.append(kind, hash)
     }
 }

@@ -59,8 +59,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
     @usableFromInline var credit = InsertionCredit()
-    /// Sampled entries here.
+    /// Sampled entries here, and uses of them that the learner has not been told of.
     @usableFromInline var sampled: Int32 = 0
+    @usableFromInline var uses = SampledUses()
 
     @inlinable
     init(
@@ -254,7 +255,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(never)
     mutating func settleEvidence(residents: Int) {
         shareInflation()
-        SharedPolicy.exchange(policy, &evidence, &weights, residents: residents)
+        SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
         let risen = inflation - base
         if ghosts.meanAge > 0, risen > 16384 * ghosts.meanAge { rebase(by: Float(risen)) }
     }

@@ -19,8 +19,6 @@ struct PolicyEvidence {
     @usableFromInline var insertions: Int32 = 0
     @usableFromInline var densities: Float = 0
     @usableFromInline var evictions: Int32 = 0
-    /// Uses of sampled keys, for the rival.
-    @usableFromInline var uses = SampledUses()
 
     @inlinable
     init() {}
@@ -60,7 +58,7 @@ package struct PolicyLearner: Sendable {
 
     /// Adds what a shard has seen; learns once an eighth of the cache has been evicted, at least 16 entries.
     @usableFromInline
-    mutating func absorb(_ evidence: PolicyEvidence, residents: Int) {
+    mutating func absorb(_ evidence: PolicyEvidence, _ uses: SampledUses = SampledUses(), residents: Int) {
         if evidence.insertions > 0 {
             let mean = Double(evidence.densities) / Double(evidence.insertions)
             if meanDensity.isNaN { meanDensity = mean }
@@ -74,7 +72,7 @@ package struct PolicyLearner: Sendable {
         expenseDensity += Double(evidence.expenseDensity) * Self.perOctave
         expenseSquares += Double(evidence.expenseSquares) * Self.perOctave * Self.perOctave
         evictions += Int(evidence.evictions)
-        rival.absorb(evidence.uses)
+        rival.absorb(uses)
         if evictions >= max(16, residents / 8) {
             evictions = 0
             learn()

@@ -27,6 +27,9 @@ struct SampledUses {
     @inline(__always)
     static func includes(_ hash: UInt64) -> Bool { hash & 15 == 0 }
 
+    @inlinable
+    mutating func removeAll() { (count, growth) = (0, 0) }
+
     /// No further use fits in.
     @inlinable
     var isFull: Bool { count == 8 }

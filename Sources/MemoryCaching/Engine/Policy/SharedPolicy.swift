@@ -54,14 +54,16 @@ struct SharedPolicy: ~Copyable {
     static func exchange(
         _ policy: UnsafeMutablePointer<SharedPolicy>,
         _ evidence: inout PolicyEvidence,
+        _ uses: inout SampledUses,
         _ weights: inout PolicyWeights,
         residents: Int
     ) {
         let lock = ShardLock(guarding: UnsafeMutableRawPointer(policy))
         lock.lock()
-        policy.pointee.learner.absorb(evidence, residents: residents)
+        policy.pointee.learner.absorb(evidence, uses, residents: residents)
         policy.pointee.learner.update(&weights)
         lock.unlock()
         evidence = PolicyEvidence()
+        uses.removeAll()
     }
 }

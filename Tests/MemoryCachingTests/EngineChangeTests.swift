@@ -142,7 +142,8 @@ struct EngineChangeTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
         var random = SplitMix64(seed: seed)
-        // Of 10 streams each, the means were 1.30, 1.17 and 1.56 before there was a rival, and are 1.02, 1.01 and 1.23.
+        // Of 10 streams each, the means were 1.32, 1.18 and 1.58 before there was a rival, and are 1.03, 1.01 and 1.23;
+        // the largest were 1.04, 1.02 and 1.29, and of 200 simulated ones 1.06, .99 and 1.36.
         let slow = missesBesideLRU((0..<100_000).map { $0 / 10 + Int.random(in: 0..<2000, using: &random) })
         #expect(slow < 1.15, "a window of 2,000 keys, a new one each 10")
         let quick = missesBesideLRU((0..<100_000).map { $0 / 4 + Int.random(in: 0..<2000, using: &random) })

@@ -24,7 +24,7 @@ struct SampledUses {
 
     /// Whether the key of `hash` is in the sample.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func includes(_ hash: UInt64) -> Bool { hash & 15 == 0 }
 
     @inlinable

@@ -196,6 +196,13 @@ struct EngineChangeTests {
         }
         engine.removeAll()
         #expect(engine.learner?.rival.shadow.count == 0)
+        // Uses are told of in portions. What a shard has not told of is told at the latest when all is removed.
+        for count in 1000..<1020 {
+            for key in 0..<count { engine.setValue(key, forKey: key) }
+            for key in 0..<count { engine.removeValue(forKey: key) }
+            engine.removeAll()
+            #expect(engine.learner?.rival.shadow.count == 0)
+        }
     }
 }
 

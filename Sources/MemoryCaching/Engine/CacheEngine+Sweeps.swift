@@ -15,13 +15,13 @@ extension CacheEngine {
     package func removeAll() {
         var detached: [EntryStorage<Key, Value>] = []
         forEachShard { shard in
+            shard.pointee.forgetSample()
             let storage = shard.pointee.storage
             if storage.count == 0 { return }
             shard.pointee.counters.removals[.removed] += storage.count
             shard.pointee.storage = makeStorage()
             shard.pointee.storage.generation = storage.generation
             shard.pointee.order.removeAll()
-            shard.pointee.forgetSample()
             shard.pointee.wheel = nil
             shard.pointee.publish()
             detached.append(storage)

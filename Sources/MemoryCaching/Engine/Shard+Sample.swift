@@ -55,12 +55,12 @@ extension Shard {
         if new.maySample { noteInsertion(new, hash) } else { noteDeparture(old, hash, .replaced) }
     }
 
-    /// Everything has been removed at once.
+    /// Everything has been removed at once. A shard that holds nothing may still have departures to tell of.
     mutating func forgetSample() {
-        guard sampled != 0 else { return }
         uses.growth &-= sampled
         uses.count = 0
         sampled = 0
+        guard uses.growth != 0 else { return }
         SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: 0)
     }
 

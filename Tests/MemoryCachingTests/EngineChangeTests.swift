@@ -142,10 +142,11 @@ struct EngineChangeTests {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("seed \(seed)")
         var random = SplitMix64(seed: seed)
-        // Of 10 streams each, the means were 1.32, 1.18 and 1.58 before there was a rival, and are 1.03, 1.01 and 1.23;
-        // the largest were 1.04, 1.02 and 1.29, and of 200 simulated ones 1.06, .99 and 1.36.
+        // Of 10 streams each, the means were 1.32, 1.19 and 1.58 before there was a rival (at least 1.30, 1.18 and
+        // 1.57), and are 1.04, 1.01 and 1.23; the largest were 1.11, 1.02 and 1.28, and of 150 simulated ones 1.06, .99
+        // and 1.31.
         let slow = missesBesideLRU((0..<100_000).map { $0 / 10 + Int.random(in: 0..<2000, using: &random) })
-        #expect(slow < 1.15, "a window of 2,000 keys, a new one each 10")
+        #expect(slow < 1.22, "a window of 2,000 keys, a new one each 10")
         let quick = missesBesideLRU((0..<100_000).map { $0 / 4 + Int.random(in: 0..<2000, using: &random) })
         #expect(quick < 1.11, "a window of 2,000 keys, a new one each 4")
         let sets = missesBesideLRU((0..<100_000).map { $0 / 20_000 * 1500 + Int.random(in: 0..<1500, using: &random) })

@@ -18,8 +18,11 @@ extension CacheEngine {
     @inline(always)
     static var shardStride: Int { (ShardLock.distance &+ MemoryLayout<Shard<Key, Value>>.size &+ 63) & ~63 }
 
+    /// Bytes before the shared policy, in which its lock lies: as many as its vectors are aligned to.
+    static var policyDistance: Int { max(ShardLock.distance, MemoryLayout<SharedPolicy>.alignment) }
+
     /// Bytes of the shared policy and its lock.
-    static var policySize: Int { (ShardLock.distance + MemoryLayout<SharedPolicy>.size + 63) & ~63 }
+    static var policySize: Int { (policyDistance + MemoryLayout<SharedPolicy>.size + 63) & ~63 }
 
     /// Bytes of the room and of the lock of large insertions: cache lines of its own.
     static var roomSize: Int { (ShardLock.distance + MemoryLayout<Room>.size + 63) & ~63 }
@@ -49,7 +52,7 @@ extension CacheEngine {
     @inline(never)
     func makeFirstShard() {
         let block = AlignedMemory.allocate(Self.firstBlockSize)
-        let policy = (block + ShardLock.distance).bindMemory(to: SharedPolicy.self, capacity: 1)
+        let policy = (block + Self.policyDistance).bindMemory(to: SharedPolicy.self, capacity: 1)
         ShardLock(guarding: policy).initialize()
         policy.initialize(to: SharedPolicy(membership: governor.map(PressureMembership.init(governor:))))
         let room = (block + Self.policySize + ShardLock.distance).bindMemory(to: Room.self, capacity: 1)
@@ -266,7 +269,7 @@ extension CacheEngine {
         }
         policy.deinitialize(count: 1)
         AlignedMemory.deallocate(
-            UnsafeMutableRawPointer(policy) - ShardLock.distance,
+            UnsafeMutableRawPointer(policy) - Self.policyDistance,
             Self.firstBlockSize
         )
     }

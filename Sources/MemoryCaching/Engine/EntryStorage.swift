@@ -22,16 +22,17 @@
 /// A bundle of pointers whose owner, the shard, frees them by ``deallocate()``.
 @usableFromInline
 struct EntryStorage<Key: Hashable, Value> {
-    @usableFromInline var table: UnsafeMutablePointer<UInt32>
-    @usableFromInline var tableMask: UInt
-    @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
-    /// Entries held.
-    @usableFromInline var count = 0
+    // What an insertion writes comes first, in the cache line of the shard's lock. The rest changes as memory grows.
+    @usableFromInline var held: UInt32 = 0
     /// The first slot never used, and the first of those that are vacant again.
     @usableFromInline var highWater: UInt32 = 1
     @usableFromInline var firstVacant: UInt32 = 0
     /// The generation of the newest entry.
     @usableFromInline var generation: UInt32 = 0
+
+    @usableFromInline var table: UnsafeMutablePointer<UInt32>
+    @usableFromInline var tableMask: UInt
+    @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
     /// The smaller table whose words are moving to the present one; see ``growTable()``.
     @usableFromInline var oldTable: UnsafeMutablePointer<UInt32>?
     /// Hash (low half) and generation (high half) by slot, where the key's type or the values' content needs them.
@@ -44,6 +45,11 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var oldMask: UInt = 0
     /// Places of the old table that are known to be empty.
     @usableFromInline var movedPlaces: UInt = 0
+
+    /// Entries held.
+    @inlinable
+    @inline(always)
+    var count: Int { Int(held) }
 
     @inlinable @inline(always) static var tagMask: UInt32 { 0xFF00_0000 }
     @inlinable @inline(always) static var slotMask: UInt32 { 0x00FF_FFFF }
@@ -265,7 +271,7 @@ struct EntryStorage<Key: Hashable, Value> {
         }
         if let costs { costs[Int(slot)] = 0 }
         link(slot, hash: hash)
-        count &+= 1
+        held &+= 1
         return slot
     }
 
@@ -285,7 +291,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.info = .vacant
         meta.pointee.next = firstVacant
         firstVacant = slot
-        count &-= 1
+        held &-= 1
         return entry
     }
 

@@ -14,35 +14,36 @@ public import Synchronization
 ///
 @usableFromInline
 struct Shard<Key: Hashable, Value>: ~Copyable {
-    // In cache lines of 64 bytes, the first of which begins with the lock, 32 bytes before: a hit touches the first
-    // two, an eviction with its insertion writes the first six. Lines that another processor wrote last are what a
-    // second thread costs.
+    // In cache lines of 64 bytes, the first of which begins with the lock, 16 bytes before. A hit writes the first and
+    // reads the second; an insertion into a full cache, with its eviction, writes the first and the third to fifth.
+    // Lines that another processor wrote last are what a second thread costs.
 
+    @usableFromInline var lookups = LookupCounters()
     /// The cache has split: the entries are elsewhere.
     @usableFromInline var isRetired = false
-    @usableFromInline var lookups = LookupCounters()
-    @usableFromInline var storage: EntryStorage<Key, Value>
-
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
     @usableFromInline var stock = 0
+    @usableFromInline var storage: EntryStorage<Key, Value>
+
     /// L as this shard knows it: raised by its own victims at once, and by those of other shards whenever it hands in
     /// its evidence. So a victim writes nothing that another shard reads.
     @usableFromInline var inflation: Double
     /// Victims taken from here on behalf of newcomers; each sixteenth looks at the other shards.
     @usableFromInline var victims: UInt32 = 0
-    /// In order of use, the height up to which entries may go before the other shards are looked at again.
-    @usableFromInline var latestVictim = -Double.infinity
     /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteMove(of:)``.
     @usableFromInline var epoch: UInt32 = 0
-    @usableFromInline var movesInEpoch = 0
-
     @usableFromInline var evidence = PolicyEvidence()
-    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
-    @usableFromInline var base: Double
-
     @usableFromInline var ghosts = GhostTable()
+    @usableFromInline var movesInEpoch: UInt32 = 0
+    /// Sampled entries here.
+    @usableFromInline var sampled: Int32 = 0
+    @usableFromInline var credit = InsertionCredit()
     @usableFromInline var counters = ShardCounters()
 
+    /// In order of use, the height up to which entries may go before the other shards are looked at again.
+    @usableFromInline var latestVictim = -Double.infinity
+    /// What heights are counted from, so that a `Float` holds them however long the cache runs.
+    @usableFromInline var base: Double
     @usableFromInline let room: UnsafeMutablePointer<Room>
     @usableFromInline var order = EvictionOrder()
     @usableFromInline let policy: UnsafeMutablePointer<SharedPolicy>
@@ -58,9 +59,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
-    @usableFromInline var credit = InsertionCredit()
-    /// Sampled entries here, and uses of them that the learner has not been told of.
-    @usableFromInline var sampled: Int32 = 0
+    /// Uses of sampled entries that the learner has not been told of.
     @usableFromInline var uses = SampledUses()
 
     @inlinable
@@ -153,7 +152,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(always)
     mutating func noteMove(of slot: UInt32) {
         movesInEpoch &+= 1
-        let beginsEpoch = movesInEpoch &* 32 >= storage.count
+        let beginsEpoch = movesInEpoch &* 32 >= storage.held
         if beginsEpoch {
             movesInEpoch = 0
             epoch = (epoch &+ 1) & EntryInfo.mostEpoch

@@ -18,8 +18,8 @@ struct LookupCounters {
 @usableFromInline
 struct ShardCounters {
     @usableFromInline var insertions = 0
-    @usableFromInline var refusals = 0
     @usableFromInline var removals = RemovalCounts()
+    @usableFromInline var refusals = 0
 
     @inlinable
     init() {}

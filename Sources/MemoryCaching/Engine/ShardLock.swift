@@ -36,11 +36,10 @@ package struct ShardLock {
     }
 
     /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
-    /// modified as a whole while others try the lock. As many as the strictest alignment of what is guarded: the
-    /// shared policy's vectors of four doubles.
+    /// modified as a whole while others try the lock. A shard's alignment, so that the shard begins right behind them.
     @inlinable
     @inline(always)
-    static var distance: Int { 32 }
+    static var distance: Int { 16 }
 
     /// How long a sleeper trusts to be woken: a millisecond, in nanoseconds. Long beside a wake-up, short beside what a
     /// person notices.

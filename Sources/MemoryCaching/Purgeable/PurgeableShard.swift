@@ -12,7 +12,7 @@ struct PurgeableShard: ~Copyable {
     /// where a lock word would seem to be changed by whoever holds it.
     var state = State()
     /// The lock's words, at the end. Touched by the lock alone.
-    private let words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    private let words: (UInt64, UInt64) = (0, 0)
 
     /// The lock of the shard at `address`. A ``ShardLock`` stands in front of an address: that of the next shard.
     ///

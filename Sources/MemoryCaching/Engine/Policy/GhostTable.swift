@@ -17,16 +17,16 @@
 struct GhostTable {
     @usableFromInline var ghosts: UnsafeMutablePointer<UInt32>?
     /// Sets − 1, a power of two less one.
-    @usableFromInline var setMask: UInt64 = 0
+    @usableFromInline var setMask: UInt32 = 0
     /// Ghosts used in each set: fewer than 8 only where there are fewer residents.
-    @usableFromInline var ways = 0
+    @usableFromInline var ways: Int32 = 0
     /// Inflation per step of time.
     @usableFromInline var unit: Double = 0
     /// Mean L between a ghost's eviction and its end, G of the policy; 0 while unknown.
     @usableFromInline var meanAge: Double = 0
     /// Ghosts to be remembered yet before the stamps may be rewritten again: a rewriting is paid by as many insertions
     /// as an eighth of the table has places, however fast L stands still or runs.
-    @usableFromInline var rescaleDelay = 0
+    @usableFromInline var rescaleDelay: Int32 = 0
 
     @inlinable
     init() {}
@@ -35,7 +35,14 @@ struct GhostTable {
 
     /// Ghosts at most.
     @usableFromInline
-    var capacity: Int { ghosts == nil ? 0 : Int(setMask + 1) * ways }
+    var capacity: Int { ghosts == nil ? 0 : sets * Int(ways) }
+
+    @usableFromInline var sets: Int { Int(setMask) + 1 }
+
+    /// Where the set of `hash` begins.
+    @inlinable
+    @inline(__always)
+    func place(of hash: UInt64) -> Int { Int((hash &>> 16) & UInt64(setMask)) &* 8 }
 
     /// The time in steps, modulo 2¹⁴. The governor may raise L far beyond what this cache ever saw (the price of
     /// another one's bytes); where steps are then smaller than a `Double` can tell, all stamps are alike until the
@@ -57,16 +64,16 @@ struct GhostTable {
     @inlinable
     @inline(__always)
     func prefetch(_ hash: UInt64) {
-        if let ghosts { MemoryCaching.prefetch(ghosts + Int((hash &>> 16) & setMask) &* 8) }
+        if let ghosts { MemoryCaching.prefetch(ghosts + place(of: hash)) }
     }
 
     /// Takes the ghost of `hash` out: its class, and how much L has grown since it was evicted.
     @inlinable
     mutating func take(_ hash: UInt64, inflation: Double) -> (class: Int, age: Double)? {
         guard let ghosts else { return nil }
-        let set = ghosts + Int((hash &>> 16) & setMask) &* 8
+        let set = ghosts + place(of: hash)
         let fingerprint = Self.fingerprint(hash)
-        for way in 0..<ways where set[way] & 0xFFFF == fingerprint {
+        for way in 0..<Int(ways) where set[way] & 0xFFFF == fingerprint {
             let ghost = set[way]
             set[way] = 0
             let steps = (stamp(inflation) &- (ghost &>> 18)) & Self.stampMask
@@ -78,15 +85,15 @@ struct GhostTable {
     /// Remembers an entry of `class` that has just been evicted after a stay of `stay`.
     @inlinable
     mutating func put(_ hash: UInt64, class: Int, inflation: Double, stay: Double, residents: Int) {
-        if ghosts == nil || 10 &* capacity < 7 &* residents || ways < Swift.min(8, residents) {
+        if ghosts == nil || 10 &* capacity < 7 &* residents || Int(ways) < Swift.min(8, residents) {
             grow(residents: residents, stay: stay, inflation: inflation)
         }
-        let set = ghosts.unsafelyUnwrapped + Int((hash &>> 16) & setMask) &* 8
+        let set = ghosts.unsafelyUnwrapped + place(of: hash)
         let now = stamp(inflation)
         // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty
         // place.
         var oldest: UInt32 = 0
-        for way in 0..<ways {
+        for way in 0..<Int(ways) {
             let ghost = set[way]
             let age = ghost == 0 ? Self.stampMask &+ 1 : (now &- (ghost &>> 18)) & Self.stampMask
             oldest = Swift.max(oldest, age &<< 3 | UInt32(truncatingIfNeeded: way))
@@ -107,10 +114,10 @@ struct GhostTable {
     @usableFromInline
     mutating func grow(residents: Int, stay: Double, inflation: Double) {
         if unit == 0 { unit = Self.powerOfTwo(notAbove: Swift.max(stay, 0x1p-100) / 64) }
-        ways = Swift.max(ways, Swift.min(8, Swift.max(1, residents)))
-        let oldSets = ghosts == nil ? 0 : Int(setMask + 1)
+        ways = Swift.max(ways, Int32(Swift.min(8, Swift.max(1, residents))))
+        let oldSets = ghosts == nil ? 0 : self.sets
         var sets = Swift.max(1, oldSets)
-        while 10 * sets * ways < 7 * residents { sets *= 2 }
+        while 10 * sets * Int(ways) < 7 * residents { sets *= 2 }
         guard sets > oldSets else { return }
         let byteCount = sets * 32
         let memory = AlignedMemory.allocate(byteCount)
@@ -122,20 +129,20 @@ struct GhostTable {
         }
         deallocate()
         ghosts = grown
-        setMask = UInt64(sets - 1)
+        setMask = UInt32(sets - 1)
     }
 
     /// Chooses a unit of about a 512th of the mean age and rewrites all stamps in it.
     @usableFromInline
     mutating func rescale(inflation: Double) {
         guard let ghosts else { return }
-        rescaleDelay = capacity / 8
+        rescaleDelay = Int32(capacity / 8)
         let newUnit = Self.powerOfTwo(notAbove: meanAge / 512)
         let now = stamp(inflation)
         let ratio = unit / newUnit
         unit = newUnit
         let newNow = stamp(inflation)
-        for index in 0..<Int(setMask + 1) * 8 where ghosts[index] != 0 {
+        for index in 0..<sets * 8 where ghosts[index] != 0 {
             let age = (now &- (ghosts[index] &>> 18)) & Self.stampMask
             // No number where both units are 0 or beyond all measure: then as old as can be.
             let scaled = Double(age) * ratio
@@ -151,6 +158,6 @@ struct GhostTable {
     /// Frees the table.
     @usableFromInline
     func deallocate() {
-        if let ghosts { AlignedMemory.deallocate(UnsafeMutableRawPointer(ghosts), Int(setMask + 1) * 32) }
+        if let ghosts { AlignedMemory.deallocate(UnsafeMutableRawPointer(ghosts), sets * 32) }
     }
 }

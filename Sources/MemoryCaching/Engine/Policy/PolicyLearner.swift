@@ -61,10 +61,12 @@ package struct PolicyLearner: Sendable {
     mutating func absorb(_ evidence: PolicyEvidence, _ uses: SampledUses = SampledUses(), residents: Int) {
         if evidence.insertions > 0 {
             let mean = Double(evidence.densities) / Double(evidence.insertions)
+            let before = meanDensity
             if meanDensity.isNaN { meanDensity = mean }
             // The mean over some 3,300 insertions, .0003 each.
             meanDensity += min(1, 0.0003 * Double(evidence.insertions)) * (mean - meanDensity)
-            version &+= 1
+            // Where all densities are equal, the shards' copies stay as they are, and nobody writes them.
+            if meanDensity != before { version &+= 1 }
         }
         hits += SIMD4<Double>(evidence.hits)
         expenses += SIMD4<Double>(evidence.expenses)

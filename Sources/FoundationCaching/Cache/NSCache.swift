@@ -59,13 +59,13 @@ open class NSCache<KeyType: AnyObject, ObjectType: AnyObject>: NSObject {
     /// An object whose content has been discarded leaves the cache and is not returned, unless
     /// ``evictsObjectsWithDiscardedContent`` is off.
     open func object(forKey key: KeyType) -> ObjectType? {
-        let keyInPlace = keyInPlace.pointee
-        guard let hash = keyInPlace.hash(key) else { return objectAskingKey(key) }
+        let keyInPlace = keyInPlace
+        guard let hash = keyInPlace.pointee.hash(key) else { return objectAskingKey(key) }
         guard
             let object = engine.value(
                 forKey: ObjectKey(object: key),
                 hashValue: hash,
-                isSurelyEqual: { keyInPlace.areSurelyEqual(key, $0) }
+                isSurelyEqual: { keyInPlace.pointee.areSurelyEqual(key, $0) }
             )
         else { return nil }
         return unsafeDowncast(object, to: ObjectType.self)

@@ -20,9 +20,7 @@ enum StringHash {
     /// The hash of a string of these UTF-8 bytes; nil where they are not all ASCII, so that bytes are not units.
     @inline(__always)
     static func ofASCII(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
-        var all: UInt8 = 0
-        for byte in text { all |= byte }
-        guard all < 0x80 else { return nil }
+        guard isASCII(text) else { return nil }
         let count = text.count
         var hash = UInt(bitPattern: count)
         if count <= 96 {
@@ -39,10 +37,41 @@ enum StringHash {
     private static var fourSteps: UInt { 257 * 257 * 257 * 257 & 0xFFFF_FFFF }
 
     @inline(__always)
+    private static func isASCII(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var all: UInt64 = 0
+        var index = 0
+        while text.count &- index >= 8 {
+            all |= word(text, index)
+            index &+= 8
+        }
+        while index < text.count {
+            all |= UInt64(text[index])
+            index &+= 1
+        }
+        return all & 0x8080_8080_8080_8080 == 0
+    }
+
+    /// Eight bytes, the first of them lowest.
+    @inline(__always)
+    private static func word(_ text: UnsafeBufferPointer<UInt8>, _ index: Int) -> UInt64 {
+        let address = UnsafeRawPointer(text.baseAddress.unsafelyUnwrapped + index)
+        return UInt64(littleEndian: address.loadUnaligned(as: UInt64.self))
+    }
+
+    @inline(__always)
     private static func add(_ text: UnsafeBufferPointer<UInt8>, _ begin: Int, _ end: Int, to hash: inout UInt) {
         var index = begin
-        // Four at a time: three of the four products do not wait for the one before.
-        while end &- index >= 4 {
+        // Eight bytes become four sums of two, which fit in 16 bits, and these two sums of four, which fit in 32:
+        // fewer multiplications, of which only one in four bytes waits for the one before.
+        while end &- index >= 8 {
+            let bytes = word(text, index)
+            let pairs = (bytes & 0x00FF_00FF_00FF_00FF) &* 257 &+ (bytes &>> 8 & 0x00FF_00FF_00FF_00FF)
+            let fours = (pairs & 0x0000_FFFF_0000_FFFF) &* (257 * 257) &+ (pairs &>> 16 & 0x0000_FFFF_0000_FFFF)
+            hash = hash &* fourSteps &+ UInt(fours & 0xFFFF_FFFF)
+            hash = hash &* fourSteps &+ UInt(fours &>> 32)
+            index &+= 8
+        }
+        if end &- index >= 4 {
             let high = UInt(text[index]) &* (257 * 257 * 257) &+ UInt(text[index &+ 1]) &* (257 * 257)
             let low = UInt(text[index &+ 2]) &* 257 &+ UInt(text[index &+ 3])
             hash = hash &* fourSteps &+ high &+ low

@@ -125,22 +125,52 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// The slot of the very object `key`, or of one of its hash whose key is surely equal; or 0 and how many other
     /// slots have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
+    ///
+    /// Mutating for the same reason as ``find(_:_:)``.
     @inlinable
     @inline(always)
-    func findWithoutComparing(
+    mutating func findWithoutComparing(
         _ key: Key,
         _ hash: UInt64,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
-        let found = findWithoutComparing(key, hash, in: table, tableMask, isSurelyEqual)
+        let tag = Self.tag(hash)
+        var index = Self.home(hash, tableMask)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word == 0 {
+                if oldTable == nil { return (0, 0, 0) }
+                break
+            }
+            let slot = word ^ tag
+            if slot <= Self.slotMask {
+                // The very object needs no look at its hash: a cache line less, as most tags that match are meant.
+                if KeyHash.areIdentical(at: keyAddress(of: slot), key) { return (slot, 0, 0) }
+                break
+            }
+            index = (index &+ 1) & tableMask
+        }
+        return findOther(key, hash, isSurelyEqual)
+    }
+
+    /// What ``findWithoutComparing(_:_:_:)`` does where the first entry of its tag is not the very object. A function of
+    /// its own, so that others keep no registers for candidates.
+    @inlinable
+    @inline(never)
+    func findOther(
+        _ key: Key,
+        _ hash: UInt64,
+        _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
+    ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
+        let found = findOther(key, hash, in: table, tableMask, isSurelyEqual)
         guard found.slot == 0, let oldTable else { return found }
-        let old = findWithoutComparing(key, hash, in: oldTable, oldMask, isSurelyEqual)
+        let old = findOther(key, hash, in: oldTable, oldMask, isSurelyEqual)
         return (old.slot, max(found.candidate, old.candidate), found.candidateCount &+ old.candidateCount)
     }
 
     @inlinable
     @inline(always)
-    func findWithoutComparing(
+    func findOther(
         _ key: Key,
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
@@ -156,7 +186,6 @@ struct EntryStorage<Key: Hashable, Value> {
             if word == 0 { return (0, candidate, count) }
             let slot = word & Self.slotMask
             if word & Self.tagMask == tag {
-                // The very object needs no look at its hash: a cache line less, as most tags that match are meant.
                 let address = keyAddress(of: slot)
                 if KeyHash.areIdentical(at: address, key) { return (slot, candidate, count) }
                 if UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash) {

@@ -48,6 +48,7 @@ struct EvictionOrder {
 
     /// Moves `slot` to the end of its queue, at `height`.
     @inlinable
+    @inline(always)
     mutating func moveToEnd(_ slot: UInt32, height: Float, in view: SlabView) {
         if view[slot].pointee.info.has(EntryInfo.costless) {
             costless.moveToEnd(slot, height: height, in: view)

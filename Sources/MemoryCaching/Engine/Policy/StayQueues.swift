@@ -107,16 +107,31 @@ struct StayQueues {
         }
     }
 
-    /// Moves `slot` to the end of its queue, at `height`.
+    /// Moves `slot` to the end of its queue, at `height`. Not by ``unlink(_:in:)`` and ``append(_:in:)``, which may meet
+    /// an empty queue: most hits on entries in order of use come here.
     @inlinable
-    mutating func moveToEnd(_ slot: UInt32, height: Float, in slab: SlabView) {
+    @inline(always)
+    func moveToEnd(_ slot: UInt32, height: Float, in slab: SlabView) {
         let meta = slab[slot]
-        if meta.pointee.next == 0, meta.pointee.previous != 0 {
-            meta.pointee.height = height
+        let (previous, next) = (meta.pointee.previous, meta.pointee.next)
+        let index = Int(Int32(bitPattern: meta.pointee.info.stay.rawValue) &- firstCode)
+        meta.pointee.height = height
+        if next == 0 {
+            if previous == 0 { setHead(of: index, height: height) }
+            return
+        }
+        let queue = ends.unsafelyUnwrapped + index
+        let tail = queue.pointee.tail
+        meta.pointee.next = 0
+        meta.pointee.previous = tail
+        queue.pointee.tail = slot
+        slab[tail].pointee.next = slot
+        slab[next].pointee.previous = previous
+        if previous != 0 {
+            slab[previous].pointee.next = next
         } else {
-            unlink(slot, in: slab)
-            meta.pointee.height = height
-            append(slot, in: slab)
+            queue.pointee.head = next
+            setHead(of: index, height: slab[next].pointee.height)
         }
     }
 

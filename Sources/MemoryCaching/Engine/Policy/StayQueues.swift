@@ -135,12 +135,15 @@ struct StayQueues {
         }
     }
 
-    /// Writes the height of a queue's new head and plays its games, up to the first that it does not change.
+    /// Writes the height of a queue's new head and plays its games, up to the first that it does not change. Mostly that
+    /// is the first of all: what was enqueued one after the other has one height as a rule. Then nothing is written that
+    /// another processor would have to fetch.
     @inlinable
     func setHead(of index: Int, height: Float) {
         let tournament = tournament.unsafelyUnwrapped
         var node = index &+ Int(capacity)
         var winner = height
+        if tournament[node] == winner { return }
         tournament[node] = winner
         while node > 1 {
             let opponent = tournament[node ^ 1]

@@ -93,11 +93,21 @@ package struct ShardLock {
         if sleepers.pointee.load(ordering: .relaxed) != 0 { wakeOne() }
     }
 
-    /// Spins some hundred cycles, about as long as another hit holds the lock, and then sleeps.
+    /// How often a thread looks whether the lock is free before it sleeps. A look takes the processor's pause, 40 to 140
+    /// cycles, so all of them take 2 to 6 µs, about what sleeping and being woken cost: waiting never costs much more
+    /// than twice the best. An insertion with its eviction holds the lock for up to a microsecond. With 32 looks, two
+    /// threads that set what they do not find made some 2 system calls in 1,000 operations, with 128 some .3; together
+    /// they are 1.42 times as fast as one, and were 1.21 times (medians of six runs, AMD EPYC, two processors).
+    ///
+    /// - SeeAlso: Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
+    ///   Multiprocessor", SOSP 1991.
+    private static var mostLooks: Int { 128 }
+
+    /// Spins, and then sleeps.
     @usableFromInline
     @inline(never)
     func lockContended() {
-        for _ in 0..<32 {
+        for _ in 0..<Self.mostLooks {
             if word.pointee.load(ordering: .relaxed) == 0, tryLock() { return }
             cms_spin_hint()
         }

@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// Cache lines that another processor wrote last are what a second thread costs, so they are counted.
+@Suite("Engine: which lines of a shard are written")
+struct EngineLayoutTests {
+    private typealias Engine = CacheEngine<Int, Int>
+
+    /// How many lines of 64 bytes of the shard of `key`, its lock's among them, `body` leaves changed.
+    private func changedLines(of engine: Engine, key: Int, _ body: () -> Void) -> Int {
+        let word = engine.directory.load(ordering: .acquiring)
+        let index = Engine.shardIndex(KeyHash.hash(key, seed: engine.seed), of: word)
+        let lock = UnsafeRawPointer(Engine.shard(index, of: word)) - ShardLock.distance
+        #expect(UInt(bitPattern: lock) % 64 == 0, "a shard begins with a cache line")
+        let bytes = UnsafeRawBufferPointer(start: lock, count: Engine.shardStride)
+        let before = [UInt8](bytes)
+        body()
+        return stride(from: 0, to: bytes.count, by: 64).count {
+            !bytes[$0..<$0 + 64].elementsEqual(before[$0..<$0 + 64])
+        }
+    }
+
+    @Test("a hit mostly writes one line, an insertion that evicts at most four", arguments: [false, true])
+    func lines(hasCosts: Bool) {
+        let count = 8000
+        let engine = hasCosts ? Engine(totalCostLimit: count * 10) : Engine(countLimit: count)
+        let cost = hasCosts ? 10 : 0
+        for key in 0..<count * 2 { engine.setValue(key, forKey: key, cost: cost) }
+        var (wideInsertions, wideHits) = (0, 0)
+        for key in count * 2..<count * 3 {
+            let written = changedLines(of: engine, key: key) { engine.setValue(key, forKey: key, cost: cost) }
+            if written > 4 { wideInsertions += 1 }
+            if engine.entryCount > count { Issue.record("nothing was evicted") }
+            let read = changedLines(of: engine, key: key) { _ = engine.value(forKey: key) }
+            if read > 1 { wideHits += 1 }
+        }
+        // Now and then a shard hands in what it has seen, or takes its victim from another. One key in 16 is sampled.
+        #expect(wideInsertions * 8 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
+        #expect(wideHits * 8 < count, "\(wideHits) of \(count) hits wrote more than one line")
+    }
+}

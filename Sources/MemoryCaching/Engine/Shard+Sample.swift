@@ -40,7 +40,7 @@ extension Shard {
         }
     }
 
-    /// A key that is removed, whether or not there is an entry for it.
+    /// A key that is removed and has no entry. Where nothing is sampled, as in order of use, the learner is not asked.
     @inlinable
     @inline(never)
     mutating func noteRemoval(_ hash: UInt64) { if sampled > 0 { note(.removal, hash) } }
@@ -60,17 +60,19 @@ extension Shard {
         uses.growth &-= sampled
         uses.count = 0
         sampled = 0
-        guard uses.growth != 0 else { return }
-        SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: 0)
+        if uses.growth != 0 { handIn() }
     }
 
     /// Hands the uses in before they are full, so that three hits at least find room for theirs.
     @inlinable
     mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64) {
-        if uses.count >= 5 {
-            let residents = room.pointee.places.load(ordering: .relaxed)
-            SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
-        }
+        if uses.count >= 5 { handIn() }
         uses.append(kind, hash)
+    }
+
+    @inlinable
+    mutating func handIn() {
+        let residents = room.pointee.places.load(ordering: .relaxed)
+        SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
     }
 }

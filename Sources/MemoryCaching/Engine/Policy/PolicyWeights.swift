@@ -40,7 +40,7 @@ struct PolicyWeights {
             weights[0] = max(0.05, w[0])
             for level in 1..<16 {
                 // At least half a first stay. With a whole one, the weights cannot say that what was used once is past
-                // its time (a window of 2,000 keys, a new one each 4, simulated: 1.09 of LRU's misses instead of .97).
+                // its time (a window of 2,000 keys, a new one each 4, simulated: 1.09 of LRU's misses instead of .98).
                 weights[level] = max(0.05, w[0] / 2, w[Self.classOf(level: level)] * Float(level))
             }
         }

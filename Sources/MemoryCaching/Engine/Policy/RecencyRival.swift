@@ -51,9 +51,9 @@ struct SampledUses {
 /// with each correction of the weights, so they cover about ten eighths of a turnover.
 ///
 /// LRU is ahead while the difference exceeds both 12 requests and 5 % of the sample's misses, and has grown since the
-/// last correction. At 16 requests a change of all keys is noticed later (misses at 2,000 entries: 1.05 of LRU's
-/// instead of 1.04). Without the third condition, one burst that LRU happens to keep counts long after it (s_arc_p3
-/// with each request counted as 1, 5,668 entries: .005 more misses instead of .0035).
+/// last correction. At 16 requests a change of all keys is noticed later (simulated misses at 2,000 entries: 1.042
+/// of LRU's instead of 1.035). Without the third condition, one burst that LRU happens to keep counts long after it
+/// (s_arc_p3 with each request counted as 1, 5,668 entries: .005 more misses instead of .003).
 ///
 /// Both sides are judged by the same requests and the same number of places, from the first insertion on. So requests
 /// that do not change speak against LRU, whichever keys are in the sample: in 200 runs of 400,000 requests by Zipf's

@@ -11,7 +11,10 @@ package struct LifetimeClock: Sendable {
     @usableFromInline package let nanoseconds: @Sendable () -> Int64
 
     /// Reads `clock`, counting from now.
-    package init(_ clock: any Clock<Duration>) { self = Self.opening(clock) }
+    package init(_ clock: any Clock<Duration>) {
+        // The usual one by its type, so that reading it is no call through a table of witnesses.
+        self = (clock as? ContinuousClock).map { Self.opening($0) } ?? Self.opening(clock)
+    }
 
     /// The clock that runs on while the machine sleeps, one for all caches.
     package static let continuous = LifetimeClock(ContinuousClock())
@@ -28,10 +31,6 @@ extension Duration {
     /// Whole nanoseconds, clamped to what 64 bits hold (292 years).
     @usableFromInline
     package var saturatedNanoseconds: Int64 {
-        // Compared first: `components` traps where the seconds exceed 64 bits.
-        if self >= .nanoseconds(Int64.max) { return .max }
-        if self <= .nanoseconds(Int64.min) { return .min }
-        let (seconds, attoseconds) = components
-        return Int64(Int128(seconds) * 1_000_000_000 + Int128(attoseconds) / 1_000_000_000)
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 }

@@ -116,7 +116,7 @@ extension ValkeyTier {
         guard let connection = state.withLock({ $0.connection }) else { throw RemoteTierError.disconnected }
         return try await withCheckedThrowingContinuation { continuation in
             connection.send(commands, within: limit) { [self] result in
-                let hasWritten = (try? result.get())?.last?.saysWritten ?? false
+                let hasWritten = key != nil && (try? result.get())?.last?.saysWritten ?? false
                 state.withLock { $0.ownReport = hasWritten ? key : nil }
                 continuation.resume(with: result.mapError { $0 as any Error })
             }

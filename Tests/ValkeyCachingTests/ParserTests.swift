@@ -31,6 +31,8 @@ struct ParserTests {
 
     static let samples: [(String, RESPValue)] = [
         ("+OK\r\n", .bytes(Array("OK".utf8))), ("-ERR no\r\n", .error("ERR no")), (":-12\r\n", .integer(-12)),
+        (":9223372036854775807\r\n", .integer(.max)), (":-9223372036854775808\r\n", .integer(.min)),
+        (":+05\r\n", .integer(5)),
         ("$5\r\nhe\r\no\r\n", .bytes(Array("he\r\no".utf8))), ("$0\r\n\r\n", .bytes([])), ("$-1\r\n", .null),
         ("*-1\r\n", .null), ("_\r\n", .null), ("#t\r\n", .boolean(true)), (",1.5\r\n", .double(1.5)),
         ("(123456789012345678901234567890\r\n", .bytes(Array("123456789012345678901234567890".utf8))),
@@ -54,7 +56,8 @@ struct ParserTests {
     @Test(
         "What is no RESP3 is an error",
         arguments: [
-            "?\r\n", ":\r\n", ":x\r\n", ":99999999999999999999\r\n", "$-2\r\n", "$5\r\nabcdefg", "*-2\r\n", "+a\rb\r\n",
+            "?\r\n", ":\r\n", ":x\r\n", ":99999999999999999999\r\n", ":9223372036854775808\r\n",
+            ":-9223372036854775809\r\n", ":-\r\n", ":1+\r\n", "$-2\r\n", "$5\r\nabcdefg", "*-2\r\n", "+a\rb\r\n",
             "\r\n", "#tt\r\n", ",x\r\n", "$?\r\n", "*999999999999\r\n", "$999999999999\r\n", "%9999999\r\n",
             "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
         ]

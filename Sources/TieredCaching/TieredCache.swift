@@ -36,6 +36,8 @@ public import Synchronization
 public final class TieredCache<Key, Value>: Sendable
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @usableFromInline let core: NearCore<Key, Value>
+    /// That of the core; here, so that a hit goes by one reference less.
+    @usableFromInline let link: NearLink
     private let codec: any CacheCodec<Value>
     private let cost: (@Sendable (Key, Value) -> Int)?
 
@@ -50,7 +52,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ///   - totalCostLimit: sum of the near entries' costs at most; 0 or less is no limit.
     ///   - options: lifetimes, timeouts and what to do when the remote tier fails.
     ///   - cost: what a near value costs in bytes; the number of its encoded bytes by default.
-    public init(
+    @inlinable
+    public convenience init(
         name: String,
         remote: any RemoteTier,
         codec: some CacheCodec<Value>,
@@ -58,6 +61,24 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         totalCostLimit: Int = 0,
         options: TieredCacheOptions = .init(),
         cost: (@Sendable (Key, Value) -> Int)? = nil
+    ) {
+        // Compiled here, where key and value are known.
+        let insert: NearCore<Key, Value>.Insertion = { near, entry, key, cost, effort, ticket in
+            near.engine.setValue(entry, forKey: key, cost: cost, recomputeCost: effort, ticket: ticket)
+        }
+        self.init(name, remote, codec, countLimit, totalCostLimit, options, cost, insert)
+    }
+
+    @usableFromInline
+    init(
+        _ name: String,
+        _ remote: any RemoteTier,
+        _ codec: any CacheCodec<Value>,
+        _ countLimit: Int,
+        _ totalCostLimit: Int,
+        _ options: TieredCacheOptions,
+        _ cost: (@Sendable (Key, Value) -> Int)?,
+        _ insert: @escaping NearCore<Key, Value>.Insertion
     ) {
         precondition(!name.isEmpty, "A tiered cache needs a name: it is a part of its keys in the remote tier.")
         let near = MemoryCache<Key, NearEntry<Value>>(
@@ -69,12 +90,13 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
                 pressureMonitor: options.pressureMonitor
             )
         )
-        core = NearCore(
-            near: near,
+        link = NearLink(
+            name: name,
             tier: remote,
             keyspace: Keyspace(name: name, version: options.codecVersion),
             options: options
         )
+        core = NearCore(near: near, link: link, insert: insert)
         self.codec = codec
         self.cost = cost
         remote.subscribe(core)
@@ -89,7 +111,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @inlinable
     public func nearValue(forKey key: Key) -> Value? {
         guard let entry = core.near.value(forKey: key) else { return nil }
-        if entry.stamp.isServed(under: core.word.load(ordering: .acquiring)) { return entry.value }
+        if entry.stamp.isServed(under: link.word.load(ordering: .acquiring)) { return entry.value }
         noteUnserved()
         return nil
     }
@@ -117,13 +139,29 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// The value for `key`, from near or from the remote tier; nil if neither has it.
     ///
     /// - Throws: ``RemoteTierError`` if the remote tier cannot answer.
+    @inlinable
     public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
         if let value = nearValue(forKey: key) { return value }
-        let reading = TierFlight<Value>()
+        return try await readValue(forKey: key)
+    }
+
+    @usableFromInline
+    nonisolated(nonsending) func readValue(forKey key: Key) async throws -> Value? {
+        let reading = TierFlight()
         // Nobody shares it: it has no value to offer where the remote tier has none.
         reading.revokeSharing()
-        let course = MissCourse(core, codec, cost, reading, key) { throw NothingToLoad() }
-        return try await course.readOnly()
+        let course = course(reading, key, key.description) { throw NothingToLoad() }
+        return try await course.readOnly()?.value(as: Value.self)
+    }
+
+    private func course(
+        _ flight: TierFlight,
+        _ key: Key,
+        _ name: String,
+        _ load: @escaping @Sendable () async throws -> Value
+    ) -> MissCourse {
+        let subject = TypedSubject(core, codec, cost, key, name, load)
+        return MissCourse(link: link, subject: subject, flight: flight, name: name)
     }
 
     @usableFromInline
@@ -133,41 +171,41 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ) async throws -> Value {
         try Task.checkCancellation()
         if let value = core.disconnectedValue(forKey: key) {
-            core.counters.staleHits.count()
+            link.counters.staleHits.count()
             return value
         }
         let name = key.description
-        let flight: TierFlight<Value>
-        let waiter: TierFlight<Value>.Waiter
+        let flight: TierFlight
+        let waiter: TierFlight.Waiter
         let isNew: Bool
-        (flight, waiter, isNew) = core.board(name)
+        (flight, waiter, isNew) = link.board(name)
         if isNew {
             // Another flight may have landed between the miss and the boarding.
             if let value = nearValue(forKey: key) {
-                core.withMachine { $0.landed(flight, forKey: name) }
-                flight.land(.value(value))
+                link.landed(flight, forKey: name)
+                flight.land(.value(Packed(value)))
                 return value
             }
-            let course = MissCourse(core, codec, cost, flight, key, load)
-            flight.start(LoadSpan.ofLoad(name: core.near.name, reason: "miss", keyCount: 1, isBackground: false)) {
+            let course = course(flight, key, name, load)
+            flight.start(LoadSpan.ofLoad(name: link.name, reason: "miss", keyCount: 1, isBackground: false)) {
                 await course.run()
             }
         }
-        let wait = isNew ? nil : LoadSpan.ofWait(name: core.near.name, keyCount: 1)
+        let wait = isNew ? nil : LoadSpan.ofWait(name: link.name, keyCount: 1)
         let outcome = await flight.outcome(for: waiter)
         if let wait {
             if let load = flight.span { wait.link(to: load) }
             if case .left = outcome { wait.end(CancellationError()) } else { wait.end(outcome.error) }
         }
         switch outcome {
-        case .value(let value): return value
+        case .value(let parcel): return parcel.value(as: Value.self)
         case .failure(let error): throw error
         case .left: throw CancellationError()
         }
     }
 
     @usableFromInline
-    func noteUnserved() { core.counters.unservedHits.count() }
+    func noteUnserved() { link.counters.unservedHits.count() }
 
     // MARK: Changes
 
@@ -188,10 +226,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         // Before the codec, which may throw.
         core.drop(key.description, key)
         let bytes = try codec.encode(value)
-        guard bytes.count <= core.options.largestValue else { throw RemoteTierError.tooLarge(bytes.count) }
-        let options = core.options
-        try await core.change(key, "cache.remote.write", retries: 0) { [core] remoteKey, limit in
-            try await core.tier.write(
+        guard bytes.count <= link.options.largestValue else { throw RemoteTierError.tooLarge(bytes.count) }
+        let options = link.options
+        try await core.change(key, "cache.remote.write", retries: 0) { [link] remoteKey, limit in
+            try await link.tier.write(
                 remoteKey,
                 bytes,
                 lifetime: options.freshFor(lifetime) + options.keptFor,
@@ -205,8 +243,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// - Throws: ``RemoteTierError`` if the remote tier has not confirmed it after up to three attempts within
     ///   ``TieredCacheOptions/changeTimeout``.
     public nonisolated(nonsending) func removeValue(forKey key: Key) async throws {
-        try await core.change(key, "cache.remote.remove", retries: 2) { [core] remoteKey, limit in
-            try await core.tier.remove(remoteKey, within: limit)
+        try await core.change(key, "cache.remote.remove", retries: 2) { [link] remoteKey, limit in
+            try await link.tier.remove(remoteKey, within: limit)
         }
     }
 
@@ -220,10 +258,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     // MARK: State
 
     /// What the cache has done so far, by tier.
-    public var statistics: TieredCacheStatistics { core.counters.snapshot(near: core.near.statistics) }
+    public var statistics: TieredCacheStatistics { link.counters.snapshot(near: core.near.statistics) }
 
     /// Whether the near cache is connected and serves values.
-    public var isCoherent: Bool { core.word.load(ordering: .acquiring) != NearStamp.servesNothing }
+    public var isCoherent: Bool { link.word.load(ordering: .acquiring) != NearStamp.servesNothing }
 }
 
 /// Marks the load of a lookup that has none.

@@ -20,8 +20,8 @@ private final class LockProbe: Sendable {
     func callAsFunction() {
         guard let core = core.withLock({ $0 }) else { return }
         reads.increment()
-        core.breaker.withLock { _ in }
-        core.machine.withLock { _ in }
+        core.link.breaker.withLock { _ in }
+        core.link.machine.withLock { _ in }
     }
 }
 
@@ -58,7 +58,7 @@ struct SeamTests {
         let cache = cache(tier, clock: ManualClock())
         // The second one shares nothing with the first, and only one of them is filed.
         let lookups = (0..<2).map { _ in Task { try await cache.value(forKey: 1) } }
-        await yieldUntil { cache.statistics.near.misses == 2 && cache.core.withMachine { $0.flightCount } == 1 }
+        await yieldUntil { cache.statistics.near.misses == 2 && cache.link.withMachine { $0.flightCount } == 1 }
         tier.connect()
         for lookup in lookups { #expect(try await lookup.value == nil) }
     }
@@ -74,10 +74,10 @@ struct SeamTests {
                 return "one"
             }
         }
-        await yieldUntil { cache.core.withMachine { $0.flight(of: "1")?.waiterCount } == 1 }
+        await yieldUntil { cache.link.withMachine { $0.flight(of: "1")?.waiterCount } == 1 }
         lookup.cancel()
         await #expect(throws: CancellationError.self) { try await lookup.value }
-        await yieldUntil { cache.core.withMachine { $0.flightCount } == 0 }
+        await yieldUntil { cache.link.withMachine { $0.flightCount } == 0 }
         #expect(loads.value == 0)
         #expect(cache.statistics.loads == 0)
     }

@@ -299,6 +299,20 @@ struct TieredCacheTests {
         #expect(try await cache.value(forKey: 1) == nil)
     }
 
+    @Test("What the origin takes is no part of a value's lifetime, and no time of the remote tier")
+    func longLoad() async throws {
+        let tier = server.makeTier()
+        let cache = await makeCache(tier) { $0.lifetime = .seconds(10) }
+        let value = try await cache.value(forKey: 1) { [clock] in
+            clock.advance(by: .seconds(8))
+            return "one"
+        }
+        #expect(value == "one")
+        clock.advance(by: .seconds(5))
+        tier.report(.tick)
+        #expect(cache.nearValue(forKey: 1) == "one")
+    }
+
     @Test("Bytes that are no value are a miss, counted and overwritten")
     func undecodable() async throws {
         let tier = server.makeTier()

@@ -102,7 +102,7 @@ struct TieredTraitTests {
                         }
                     }
                 }
-                await yieldUntil { cache.core.withMachine { $0.flight(of: "1")?.waiterCount } == 10 }
+                await yieldUntil { cache.link.withMachine { $0.flight(of: "1")?.waiterCount } == 10 }
                 gate.open()
             }
             await yieldUntil { tracer.activeSpans.isEmpty }

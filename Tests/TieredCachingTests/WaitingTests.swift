@@ -31,11 +31,11 @@ struct WaitingTests {
         let cache = makeCache()
         let lookups = (0..<3).map { _ in Task { try await cache.value(forKey: 1) } }
         let changes = (0..<3).map { key in Task { try await cache.setValue("new", forKey: 10 + key) } }
-        await yieldUntil { cache.core.linkChange.waiterCount == 6 }
+        await yieldUntil { cache.link.linkChange.waiterCount == 6 }
         tier.connect()
         for lookup in lookups { #expect(try await lookup.value == nil) }
         for change in changes { try await change.value }
-        #expect(cache.core.linkChange.waiterCount == 0)
+        #expect(cache.link.linkChange.waiterCount == 0)
     }
 
     @Test("A connection that cannot be made ends the wait: a lookup loads, a change throws")
@@ -43,11 +43,11 @@ struct WaitingTests {
         let cache = makeCache()
         let lookup = Task { try await cache.value(forKey: 1) { "loaded" } }
         let change = Task { try await cache.setValue("new", forKey: 2) }
-        await yieldUntil { cache.core.linkChange.waiterCount == 2 }
+        await yieldUntil { cache.link.linkChange.waiterCount == 2 }
         tier.tell(.lost)
         #expect(try await lookup.value == "loaded")
         await #expect(throws: RemoteTierError.disconnected) { try await change.value }
-        #expect(cache.core.linkChange.waiterCount == 0)
+        #expect(cache.link.linkChange.waiterCount == 0)
     }
 
     @Test("A caller who is cancelled waits no longer, and leaves nothing behind")
@@ -55,13 +55,13 @@ struct WaitingTests {
         let cache = makeCache()
         let change = Task { try await cache.setValue("new", forKey: 1) }
         let lookup = Task { try await cache.value(forKey: 2) { "loaded" } }
-        await yieldUntil { cache.core.linkChange.waiterCount == 2 }
+        await yieldUntil { cache.link.linkChange.waiterCount == 2 }
         change.cancel()
         lookup.cancel()
         await #expect(throws: RemoteTierError.disconnected) { try await change.value }
         await #expect(throws: CancellationError.self) { try await lookup.value }
         // The course of the lookup ends by itself, after its callers.
-        await yieldUntil { cache.core.linkChange.waiterCount == 0 }
+        await yieldUntil { cache.link.linkChange.waiterCount == 0 }
     }
 
     @Test("The time of a wait ends it, though the clock of lifetimes stands still")
@@ -72,6 +72,6 @@ struct WaitingTests {
         }
         #expect(try await cache.value(forKey: 1) { "loaded" } == "loaded")
         await #expect(throws: RemoteTierError.disconnected) { try await cache.setValue("new", forKey: 1) }
-        #expect(cache.core.linkChange.waiterCount == 0)
+        #expect(cache.link.linkChange.waiterCount == 0)
     }
 }

@@ -7,56 +7,111 @@
 import MemoryCaching
 import Synchronization
 
-/// Carries out one miss: asks the machine for the next step, does it, and tells what came of it.
-struct MissCourse<Key, Value>: Sendable
-where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
-    let core: NearCore<Key, Value>
-    let codec: any CacheCodec<Value>
-    let cost: (@Sendable (Key, Value) -> Int)?
-    let flight: TierFlight<Value>
-    let key: Key
-    let name: String
-    let load: @Sendable () async throws -> Value
+/// What a miss has to do with its key and its values. All else is the same whatever their types are.
+protocol MissSubject: Sendable {
+    func decode(_ bytes: [UInt8]) throws -> any Parcel
+    func encode(_ parcel: any Parcel) throws -> [UInt8]
+    /// Asks the origin.
+    func load() async throws -> any Parcel
+    /// The near value that may be served where the remote tier fails.
+    var fallback: (any Parcel)? { get }
+    /// Keeps near what `flight` has read.
+    func keep(_ parcel: any Parcel, of flight: TierFlight, _ progress: MissCourse.Progress)
+}
 
-    typealias Machine = MissMachine<Value>
+/// The miss of one key and its typed values.
+final class TypedSubject<Key, Value>: MissSubject
+where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
+    private let core: NearCore<Key, Value>
+    private let codec: any CacheCodec<Value>
+    private let cost: (@Sendable (Key, Value) -> Int)?
+    private let key: Key
+    private let name: String
+    private let origin: @Sendable () async throws -> Value
 
     init(
         _ core: NearCore<Key, Value>,
         _ codec: any CacheCodec<Value>,
         _ cost: (@Sendable (Key, Value) -> Int)?,
-        _ flight: TierFlight<Value>,
         _ key: Key,
-        _ load: @escaping @Sendable () async throws -> Value
+        _ name: String,
+        _ origin: @escaping @Sendable () async throws -> Value
     ) {
         self.core = core
         self.codec = codec
         self.cost = cost
-        self.flight = flight
         self.key = key
-        // What the load asks for in turn is part of its span.
-        self.load = { try await LoadSpan.step("cache.origin", cache: core.near.name, load) }
-        name = key.description
+        self.name = name
+        self.origin = origin
     }
+
+    func decode(_ bytes: [UInt8]) throws -> any Parcel {
+        // Not `bytes.span`, which needs macOS 26.
+        Packed(try bytes.withUnsafeBytes { try codec.decode(RawSpan(_unsafeBytes: $0)) })
+    }
+
+    func encode(_ parcel: any Parcel) throws -> [UInt8] { try codec.encode(parcel.value(as: Value.self)) }
+
+    func load() async throws -> any Parcel {
+        // What the load asks for in turn is part of its span.
+        Packed(try await LoadSpan.step("cache.origin", cache: core.link.name, origin))
+    }
+
+    var fallback: (any Parcel)? { core.fallback(forKey: key).map { Packed($0) } }
+
+    func keep(_ parcel: any Parcel, of flight: TierFlight, _ progress: MissCourse.Progress) {
+        guard let footing = progress.footing else { return }
+        let value = parcel.value(as: Value.self)
+        core.keep(
+            value,
+            of: flight,
+            forKey: key,
+            name,
+            readUnder: footing,
+            freshUntil: progress.freshUntil,
+            cost: cost?(key, value) ?? progress.byteCount,
+            began: progress.began
+        )
+    }
+}
+
+/// Carries out one miss: asks the machine for the next step, does it, and tells what came of it.
+struct MissCourse: Sendable {
+    let link: NearLink
+    let subject: any MissSubject
+    let flight: TierFlight
+    let name: String
+
+    typealias Machine = MissMachine<any Parcel>
 
     /// What has come of the remote tier so far.
     struct Progress {
-        /// When the miss began, and how long the remote tier may still take of it, in milliseconds.
+        /// When the miss began, what the time was when the clock was last read, and how long the remote tier may still
+        /// take of it, in milliseconds.
         let began: Int64
+        var now: Int64
         var patience: Int64
-        var footing: NearMachine<TierFlight<Value>>.Footing?
-        let token = LeaseToken()
+        var footing: NearMachine<TierFlight>.Footing?
+        /// The name of the lease, which a plain read needs none of: random words come from the kernel.
+        lazy var token = LeaseToken()
         var freshUntil: Int64 = 0
         var byteCount = 0
-        var loading: LoadInBackground<Value>?
+        var loading: LoadInBackground<any Parcel>?
         var waitsUntil: Int64 = .max
         var waits = 0
+
+        /// The remote tier has been waited for until `moment`.
+        mutating func passTime(to moment: Int64) {
+            patience -= moment - now
+            now = moment
+        }
     }
 
     /// Goes the whole course. The waiters are answered on the way; what is left to do after that is done too.
     func run() async {
         var machine = Machine()
-        let now = core.now
-        var progress = Progress(began: now, patience: core.options.softTimeout.milliseconds)
+        let now = link.now
+        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
         var steps = [Machine.Step.read]
         while !steps.isEmpty {
             var event: Machine.Event?
@@ -64,20 +119,21 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             if flight.hasChanged.load(ordering: .acquiring) { machine.keyChanged() }
             steps = event.map { machine.next($0) } ?? []
         }
-        core.withMachine { $0.landed(flight, forKey: name) }
+        link.landed(flight, forKey: name)
     }
 
     /// Asks the remote tier and nobody else.
-    nonisolated(nonsending) func readOnly() async throws -> Value? {
-        core.withMachine { machine in
+    nonisolated(nonsending) func readOnly() async throws -> (any Parcel)? {
+        let now = link.now
+        link.withMachine(at: now) { machine in
             // It displaces nobody.
             if machine.flight(of: name) == nil { _ = machine.file(flight, forKey: name) }
         }
-        defer { core.withMachine { $0.landed(flight, forKey: name) } }
-        var progress = Progress(began: core.now, patience: core.options.softTimeout.milliseconds)
+        defer { link.landed(flight, forKey: name) }
+        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
         switch await read(&progress) {
         case .found(let value):
-            keep(value, progress)
+            subject.keep(value, of: flight, progress)
             return value
         case .slow: throw RemoteTierError.timedOut
         case .failed, .full: throw RemoteTierError.disconnected
@@ -94,32 +150,18 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         case .fill(let value): return .filled(await fill(value, &progress))
         case .release:
             if let footing = progress.footing {
-                let remoteKey = core.keyspace.remoteKey(name, epoch: footing.epoch)
-                let (tier, token, limit) = (core.tier, progress.token, core.options.changeTimeout)
+                let remoteKey = link.keyspace.remoteKey(name, epoch: footing.epoch)
+                let (tier, token, limit) = (link.tier, progress.token, link.options.changeTimeout)
                 Task { try? await tier.release(remoteKey, lease: token, within: limit) }
             }
-        case .keep(let value): keep(value, progress)
+        case .keep(let value): subject.keep(value, of: flight, progress)
         case .land(let value): flight.land(.value(value))
         case .landStale(let value):
-            core.counters.staleHits.count()
+            link.counters.staleHits.count()
             flight.land(.value(value))
         case .fail(let error): flight.land(.failure(error))
         }
         return nil
-    }
-
-    private func keep(_ value: Value, _ progress: Progress) {
-        guard let footing = progress.footing else { return }
-        core.keep(
-            value,
-            of: flight,
-            forKey: key,
-            name,
-            readUnder: footing,
-            freshUntil: progress.freshUntil,
-            cost: cost?(key, value) ?? progress.byteCount,
-            recomputeCost: Double(max(1, core.now - progress.began))
-        )
     }
 }
 
@@ -128,16 +170,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 extension MissCourse {
     private func read(_ progress: inout Progress) async -> Machine.Event {
         guard await findFooting(&progress), let remoteKey = remoteKey(progress) else {
-            return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
+            return .failed(stale: subject.fallback, mayHoldLease: false)
         }
-        // Read before the lock: the clock may be the user's.
-        let now = core.now
-        guard core.breaker.withLock({ $0.permits(now: now) }) else {
-            core.counters.remoteSkips.count()
-            return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
+        guard link.breaker.withLock({ $0.permits(now: progress.now) }) else {
+            link.counters.remoteSkips.count()
+            return .failed(stale: subject.fallback, mayHoldLease: false)
         }
         return await asking("cache.remote.read", &progress, mayHoldLease: false) { sentAt, limit, progress in
-            guard let found = try await core.tier.read(remoteKey, within: limit) else { return .absent }
+            guard let found = try await link.tier.read(remoteKey, within: limit) else { return .absent }
             return decoded(found, sentAt, &progress) ?? .absent
         }
     }
@@ -146,48 +186,50 @@ extension MissCourse {
         if Task.isCancelled { return .loadFailed(CancellationError()) }
         // After a wait the flight has nothing in hand, and asks anew.
         guard await findFooting(&progress), let remoteKey = remoteKey(progress) else {
-            return .failed(stale: core.fallback(forKey: key), mayHoldLease: false)
+            return .failed(stale: subject.fallback, mayHoldLease: false)
         }
         let terms = LeaseTerms(
             token: progress.token,
-            duration: core.options.leaseTime,
-            staleBelow: core.options.keptFor,
+            duration: link.options.leaseTime,
+            staleBelow: link.options.keptFor,
             unusable: unusable
         )
         return await asking("cache.remote.acquire", &progress, mayHoldLease: true) { sentAt, limit, progress in
-            switch try await core.tier.acquire(remoteKey, terms, within: limit) {
+            switch try await link.tier.acquire(remoteKey, terms, within: limit) {
             case .found(let found): return decoded(found, sentAt, &progress) ?? .held(stale: nil)
             case .granted(let stale): return .granted(stale: stale.flatMap(decoded))
             case .held(let remaining, let stale):
-                progress.waitsUntil = core.now + remaining.milliseconds
+                progress.waitsUntil = link.now + remaining.milliseconds
                 return .held(stale: stale.flatMap(decoded))
             case .full:
-                core.counters.unstorable.count()
+                link.counters.unstorable.count()
                 return .full
             }
         }
     }
 
     /// Stores what was loaded; whether the remote tier has taken it.
-    private func fill(_ value: Value, _ progress: inout Progress) async -> Bool {
+    private func fill(_ value: any Parcel, _ progress: inout Progress) async -> Bool {
         guard let remoteKey = remoteKey(progress) else { return false }
-        let options = core.options
-        guard let bytes = try? codec.encode(value), bytes.count <= options.largestValue else {
-            core.counters.unstorable.count()
+        let options = link.options
+        guard let bytes = try? subject.encode(value), bytes.count <= options.largestValue else {
+            link.counters.unstorable.count()
             return false
         }
         let token = progress.token
+        // The origin may have taken long, which is no time of the remote tier.
+        progress.now = link.now
         let event = await asking("cache.remote.fill", &progress, mayHoldLease: true) { sentAt, limit, progress in
             progress.freshUntil = sentAt + options.freshFor().milliseconds
             progress.byteCount = bytes.count
-            let isStored = try await core.tier.fill(
+            let isStored = try await link.tier.fill(
                 remoteKey,
                 with: bytes,
                 lifetime: options.freshFor() + options.keptFor,
                 lease: token,
                 within: limit
             )
-            if !isStored { core.counters.refusedFills.count() }
+            if !isStored { link.counters.refusedFills.count() }
             return .filled(isStored)
         }
         if case .filled(let isStored) = event { return isStored }
@@ -201,23 +243,23 @@ extension MissCourse {
         mayHoldLease: Bool,
         _ request: (_ sentAt: Int64, _ limit: Duration, inout Progress) async throws -> Machine.Event
     ) async -> Machine.Event {
-        let sentAt = core.now
+        let sentAt = progress.now
         do {
-            let event = try await LoadSpan.step(operation, cache: core.near.name) {
+            let event = try await LoadSpan.step(operation, cache: link.name) {
                 try await request(sentAt, .milliseconds(max(1, progress.patience)), &progress)
             }
-            progress.patience -= core.now - sentAt
-            core.breaker.withLock { $0.succeeded() }
+            progress.passTime(to: link.now)
+            link.breaker.withLock { $0.succeeded() }
             return event
         } catch {
-            progress.patience -= core.now - sentAt
+            progress.passTime(to: link.now)
             return failure(error, mayHoldLease: mayHoldLease)
         }
     }
 
     private func failure(_ error: any Error, mayHoldLease: Bool) -> Machine.Event {
-        core.noteFailure(error)
-        let stale = core.fallback(forKey: key)
+        link.noteFailure(error)
+        let stale = subject.fallback
         switch error as? RemoteTierError {
         case .full, .tooLarge: return .full
         case .timedOut: return .slow(stale: stale, mayHoldLease: mayHoldLease)
@@ -227,34 +269,39 @@ extension MissCourse {
 
     /// What the flight asks under: waits for a connection that is being made, as long as a request may take.
     private func findFooting(_ progress: inout Progress) async -> Bool {
-        let began = core.now
-        progress.footing = try? await core.footing(within: .milliseconds(max(0, progress.patience))) { machine in
+        let look = { (machine: inout NearLink.Machine) -> Result<NearLink.Machine.Footing, RemoteTierError>? in
             let footing = machine.begin(flight, forKey: name)
             return footing.map { .success($0) } ?? (machine.expectsFooting ? nil : .failure(.disconnected))
         }
-        progress.patience -= core.now - began
+        progress.now = link.now
+        var found = link.withMachine(at: progress.now, look)
+        if found == nil {
+            let limit = Duration.milliseconds(max(0, progress.patience))
+            found = await link.linkChange.first(within: limit) { link.withMachine(look) }
+            progress.passTime(to: link.now)
+        }
+        progress.footing = try? found?.get()
         return progress.footing != nil
     }
 
     private func remoteKey(_ progress: Progress) -> String? {
-        progress.footing.map { core.keyspace.remoteKey(name, epoch: $0.epoch) }
+        progress.footing.map { link.keyspace.remoteKey(name, epoch: $0.epoch) }
     }
 
     private func decoded(_ found: RemoteValue, _ sentAt: Int64, _ progress: inout Progress) -> Machine.Event? {
         // A value without a lifetime was stored by another program; it is kept as long as one of ours.
-        let fresh = found.remaining.map { $0 - core.options.keptFor } ?? core.options.freshFor()
+        let fresh = found.remaining.map { $0 - link.options.keptFor } ?? link.options.freshFor()
         guard fresh > .zero else { return nil }
         guard let value = decoded(found.bytes) else { return .undecodable(found.bytes) }
-        core.counters.remoteHits.count()
+        link.counters.remoteHits.count()
         progress.freshUntil = sentAt + fresh.milliseconds
         progress.byteCount = found.bytes.count
         return .found(value)
     }
 
-    private func decoded(_ bytes: [UInt8]) -> Value? {
-        // Not `bytes.span`, which needs macOS 26.
-        let value = try? bytes.withUnsafeBytes { try codec.decode(RawSpan(_unsafeBytes: $0)) }
-        if value == nil { core.counters.undecodable.count() }
+    private func decoded(_ bytes: [UInt8]) -> (any Parcel)? {
+        let value = try? subject.decode(bytes)
+        if value == nil { link.counters.undecodable.count() }
         return value
     }
 }
@@ -266,16 +313,16 @@ extension MissCourse {
         if progress.loading == nil {
             // The last waiter has left, and nobody asks the origin for nobody.
             if Task.isCancelled { return .loadFailed(CancellationError()) }
-            core.withMachine { $0.beginLoad(flight, forKey: name) }
-            core.counters.loads.count()
+            link.withMachine { $0.beginLoad(flight, forKey: name) }
+            link.counters.loads.count()
         }
-        let loading = progress.loading ?? LoadInBackground(load)
+        let loading = progress.loading ?? LoadInBackground { try await subject.load() }
         progress.loading = loading
-        let limit = hasStale ? core.options.softLoadTimeout : nil
+        let limit = hasStale ? link.options.softLoadTimeout : nil
         switch await loading.result(within: limit) {
         case .success(let value)?: return .loaded(value)
         case .failure(let error)?:
-            core.counters.loadFailures.count()
+            link.counters.loadFailures.count()
             return .loadFailed(error)
         case nil: return .loadIsSlow
         }
@@ -283,41 +330,25 @@ extension MissCourse {
 
     /// Waits until the process that holds the lease has ended, or its time is over.
     private func wait(hasStale: Bool, _ progress: inout Progress) async -> Machine.Event {
-        core.counters.leaseWaits.count()
+        link.counters.leaseWaits.count()
         if Task.isCancelled { return .loadFailed(CancellationError()) }
         // A report wakes the wait; the poll behind it is for reports that came before the wait could begin.
         let poll = Int64.random(in: 50...100) << min(progress.waits, 4)
         progress.waits += 1
         // A remote tier that answers that another process is at work is not slow.
-        progress.patience = core.options.softTimeout.milliseconds
-        let rest = max(1, min(poll - 1, progress.waitsUntil - core.now) + 1)
-        let isPaused = core.withMachine { $0.pause(flight, forKey: name) }
+        progress.patience = link.options.softTimeout.milliseconds
+        let rest = max(1, min(poll - 1, progress.waitsUntil - link.now) + 1)
+        let isPaused = link.withMachine { $0.pause(flight, forKey: name) }
         if isPaused {
             if await flight.wake.wait(atMost: .milliseconds(rest)) { return .woken }
         } else {
             try? await Task.sleep(for: .milliseconds(min(rest, 5)))
         }
-        if hasStale, let limit = core.options.softLoadTimeout, core.now - progress.began > limit.milliseconds,
-            !isPaused || core.withMachine({ $0.resume(flight, forKey: name) })
+        if hasStale, let limit = link.options.softLoadTimeout, link.now - progress.began > limit.milliseconds,
+            !isPaused || link.withMachine({ $0.resume(flight, forKey: name) })
         {
             return .loadIsSlow
         }
         return .woken
-    }
-}
-
-extension NearCore {
-    /// An operation of the remote tier has failed.
-    func noteFailure(_ error: any Error) {
-        counters.remoteFailures.count()
-        // Read before the lock: the clock may be the user's.
-        let now = now
-        breaker.withLock { breaker in
-            switch error as? RemoteTierError {
-            // An answer: the remote tier works, and refuses this value or this key.
-            case .full, .tooLarge, .refused: breaker.succeeded()
-            default: breaker.failed(now: now, jitter: .random(in: 0...1))
-            }
-        }
     }
 }

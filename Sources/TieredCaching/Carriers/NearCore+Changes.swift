@@ -7,14 +7,14 @@
 import MemoryCaching
 import Synchronization
 
-extension NearCore {
+extension NearLink {
     /// Joins the flight of a key, or files a new one.
-    func board(_ name: String) -> (flight: Flight, waiter: Flight.Waiter, isNew: Bool) {
+    func board(_ name: String) -> (flight: TierFlight, waiter: TierFlight.Waiter, isNew: Bool) {
         while true {
             if let shared = withMachine({ $0.flight(of: name) }), let waiter = shared.join() {
                 return (shared, waiter, false)
             }
-            let flight = Flight()
+            let flight = TierFlight()
             guard let waiter = flight.join() else { continue }
             var isFiled = false
             let displaced = revoking { machine in
@@ -27,7 +27,9 @@ extension NearCore {
             if isFiled { return (flight, waiter, true) }
         }
     }
+}
 
+extension NearCore {
     /// Changes a key in the remote tier. The near value is dropped before the request is sent and again when its
     /// outcome is known, or known to stay unknown: what a lookup read in between may be from before the change.
     nonisolated(nonsending) func change(
@@ -37,48 +39,48 @@ extension NearCore {
         _ request: (_ remoteKey: String, _ limit: Duration) async throws -> Void
     ) async throws {
         let name = key.description
-        let deadline = now + options.changeTimeout.milliseconds
+        let deadline = link.now + link.options.changeTimeout.milliseconds
         drop(name, key)
         defer { drop(name, key) }
         for attempt in 0... {
             do {
                 let footing = try await footing(until: deadline)
-                let rest = deadline - now
+                let rest = deadline - link.now
                 // A retry needs time of its own: one request may not use up all that is left.
                 let limit = attempt < retries ? max(1, rest / 2) : max(1, rest)
                 try await LoadSpan.step(operation, cache: near.name) {
-                    try await request(keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
+                    try await request(link.keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
                 }
-                breaker.withLock { $0.succeeded() }
+                link.breaker.withLock { $0.succeeded() }
                 return
             } catch let error as RemoteTierError {
-                noteFailure(error)
+                link.noteFailure(error)
                 let isTransient = error == .disconnected || error == .timedOut
-                guard isTransient, attempt < retries, now < deadline else { throw error }
+                guard isTransient, attempt < retries, link.now < deadline else { throw error }
                 try? await Task.sleep(for: .milliseconds(Int.random(in: 5...20) << attempt))
             }
         }
     }
 
     /// What a change is sent under. Unlike a lookup it has no origin to go to, and waits on while joining fails.
-    private nonisolated(nonsending) func footing(until deadline: Int64) async throws -> Machine.Footing {
-        try await footing(within: .milliseconds(max(0, deadline - now))) { machine in
+    private nonisolated(nonsending) func footing(until deadline: Int64) async throws -> NearLink.Machine.Footing {
+        try await link.footing(within: .milliseconds(max(0, deadline - link.now))) { machine in
             machine.footing.map { .success($0) } ?? (machine.link == .down ? .failure(.disconnected) : nil)
         }
     }
 
     /// Writes a new epoch, and returns when this process has read it.
     nonisolated(nonsending) func clear() async throws {
-        let deadline = now + options.changeTimeout.milliseconds
+        let deadline = link.now + link.options.changeTimeout.milliseconds
         _ = try await footing(until: deadline)
         flush()
         defer { flush() }
         try await LoadSpan.step("cache.remote.clear", cache: near.name) {
-            try await tier.write(
-                keyspace.epochKey,
+            try await link.tier.write(
+                link.keyspace.epochKey,
                 Keyspace.newEpoch(),
                 lifetime: Keyspace.epochLifetime,
-                within: .milliseconds(max(1, deadline - now))
+                within: .milliseconds(max(1, deadline - link.now))
             )
         }
     }

@@ -7,9 +7,28 @@
 import MemoryCaching
 import Synchronization
 
+/// A value of whatever type on its way through a miss, which knows none of the types: it is compiled once then, and not
+/// interpreted for each of them.
+protocol Parcel: AnyObject, Sendable {}
+
+extension Parcel {
+    /// What is in it. There is no other kind of parcel, and a flight has those of one type.
+    func value<Value: Sendable>(as type: Value.Type) -> Value {
+        guard let packed = self as? Packed<Value> else { preconditionFailure("A flight of another type of values.") }
+        return packed.value
+    }
+}
+
+/// The only kind of parcel there is.
+final class Packed<Value: Sendable>: Parcel {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
 /// How a flight ended for one of its waiters.
-enum TierOutcome<Value: Sendable>: Sendable {
-    case value(Value)
+enum TierOutcome: Sendable {
+    case value(any Parcel)
     case failure(any Error)
     /// The waiter was cancelled and left.
     case left
@@ -22,8 +41,8 @@ enum TierOutcome<Value: Sendable>: Sendable {
 /// what it reads, and the signal that its key has changed.
 ///
 /// Continuations are resumed and the task is cancelled after the lock is released.
-final class TierFlight<Value: Sendable>: Sendable, Equatable {
-    typealias Continuation = CheckedContinuation<TierOutcome<Value>, Never>
+final class TierFlight: Sendable, Equatable {
+    typealias Continuation = CheckedContinuation<TierOutcome, Never>
     typealias Waiter = FlightMachine<Continuation>.WaiterID
 
     /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it
@@ -38,7 +57,7 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
 
     private struct State {
         var machine = FlightMachine<Continuation>()
-        var outcome: TierOutcome<Value>?
+        var outcome: TierOutcome?
         var task: Task<Void, Never>?
         /// What traces show of the course; nil before it has begun, and where nobody traces.
         var span: LoadSpan?
@@ -74,7 +93,7 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
     }
 
     /// Waits for the landing, or for the cancellation of the waiting task.
-    nonisolated(nonsending) func outcome(for waiter: Waiter) async -> TierOutcome<Value> {
+    nonisolated(nonsending) func outcome(for waiter: Waiter) async -> TierOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (action, outcome) = state.withLock { ($0.machine.suspend(waiter, continuation), $0.outcome) }
@@ -93,7 +112,7 @@ final class TierFlight<Value: Sendable>: Sendable, Equatable {
     }
 
     /// Answers the waiters.
-    func land(_ outcome: TierOutcome<Value>) {
+    func land(_ outcome: TierOutcome) {
         let woken = state.withLock { state in
             if state.outcome == nil { state.outcome = outcome }
             return state.machine.land()

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import Synchronization
 import Testing
 import _CacheTestSupport
 
@@ -47,6 +48,35 @@ struct EnginePolicyTests {
             if value < 0x1p100, value > 0x1p-100 { #expect(length > value * 0.79) }
             #expect(StayCode(length) == StayCode(value))
         }
+    }
+
+    @Test("under a cost limit, shards of few entries look for a cheaper victim in others")
+    func victimsAmongFew() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        let engine = CacheEngine<Int, Int>(totalCostLimit: 150_000)
+        for _ in 0..<100_000 {
+            let key = min(Int.random(in: 0..<20_000, using: &random), Int.random(in: 0..<20_000, using: &random))
+            if engine.value(forKey: key) == nil { engine.setValue(key, forKey: key, cost: key * 37 % 64 + 1) }
+        }
+        engine.publishAll()
+        let shards = 1 << Int(engine.directory.load(ordering: .acquiring) & 63)
+        try #require(shards > 1)
+        var others = 0
+        for index in 0..<shards {
+            let shard = try #require(engine.lockShard(at: index))
+            defer { engine.unlock(shard) }
+            // Not the sixteenth victim, before which all shards look at all others.
+            shard.pointee.victims = 0
+            let source = engine.cheaperShard(than: shard, for: .costLimit, after: 0)
+            if source != shard {
+                others += 1
+                engine.unlock(source)
+            }
+        }
+        // Each looks at three others: of 16 shards, 3 to 10 found something cheaper in twelve runs.
+        #expect(others > 0)
     }
 
     @Test("of entries alike the oldest go first, over all shards")

@@ -15,34 +15,35 @@ enum RoundTrip {
         let done = DispatchSemaphore(value: 0)
     }
 
-    /// Trips in one measurement.
-    private static let trips = 20_000
+    /// Trips in one measurement, and the most measurements.
+    private static let trips = 200, measurements = 2000
 
     /// The fastest of several measurements, in nanoseconds: whoever interrupts a thread makes a trip longer, never
-    /// shorter.
+    /// shorter. They end after a second: on a busy machine each trip may wait until the other thread has a processor.
     static func nanoseconds() -> Double {
-        (0..<20).map { _ in measure() }.min() ?? .nan
-    }
-
-    private static func measure() -> Double {
         let line = Line()
         Thread {
-            for trip in 0..<trips {
-                while line.turn.load(ordering: .acquiring) != 2 * trip + 1 {}
-                line.turn.store(2 * trip + 2, ordering: .releasing)
+            var turn = 0
+            while turn >= 0 {
+                turn = line.turn.load(ordering: .acquiring)
+                if turn & 1 == 1 && turn > 0 { line.turn.store(turn + 1, ordering: .releasing) }
             }
             line.done.signal()
         }.start()
-        let clock = ContinuousClock()
-        var start = clock.now
-        for trip in 0..<trips {
-            // The first trips wait for the other thread to start.
-            if trip == trips / 10 { start = clock.now }
-            line.turn.store(2 * trip + 1, ordering: .releasing)
-            while line.turn.load(ordering: .acquiring) != 2 * trip + 2 {}
+        let clock = ContinuousClock(), end = clock.now + .seconds(1)
+        var fastest = Double.infinity, turn = 0
+        for _ in 0..<measurements where clock.now < end {
+            let elapsed = clock.measure {
+                for _ in 0..<trips {
+                    line.turn.store(turn + 1, ordering: .releasing)
+                    turn += 2
+                    while line.turn.load(ordering: .acquiring) != turn {}
+                }
+            }
+            fastest = min(fastest, elapsed / .nanoseconds(1) / Double(trips))
         }
-        let elapsed = clock.now - start
+        line.turn.store(-1, ordering: .releasing)
         line.done.wait()
-        return elapsed / .nanoseconds(1) / Double(trips - trips / 10)
+        return fastest
     }
 }

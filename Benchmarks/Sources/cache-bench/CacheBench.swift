@@ -13,11 +13,28 @@ import Foundation
 struct CacheBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-bench",
-        abstract: "Measure MemoryCache and its peers in one sitting, and print one table.",
+        abstract: "Measure MemoryCache and its peers in one sitting, and print one table for each kind of key.",
         discussion: """
-            Requests are Zipf-distributed (0.99) over 64-bit keys and made beforehand. Every round runs every \
-            implementation once; the table has the medians of the rounds. Run it on a quiet machine; compare ratios \
-            within one table, not numbers of two.
+            All requests and keys are made beforehand. Every round runs every implementation once; the table has the \
+            medians of the rounds. Run it on a quiet machine; compare ratios within one table, not numbers of two.
+
+            WORKLOADS. hit-100k and hit-1M: gets of so many keys, all of them held. The others hold 100,000 entries and \
+            are asked for 1,000,000 keys: get-or-set sets what it missed; READS/WRITES, such as 90/10, are percentages \
+            of gets and of sets that follow no miss. Most requests of Zipf's distribution (0.99) are for keys that \
+            such a cache holds, one in ten of the uniform ones.
+
+            KEYS. Integers have 64 bits (NSNumber for NSCache), strings 21 bytes (NSString), and a class has a number \
+            that it hashes and compares. A string or an object that is looked up equals the stored key and is another \
+            one, as where a key is made for each call; an NSNumber is the stored one. Java's strings keep their hash, \
+            so Caffeine hashes none while the clock runs. It takes no class keys here.
+
+            ALL MIXES. --workloads 100/0 90/10 75/25 50/50 --requests zipf uniform --keys integer \
+            string class --threads 1 2 4 8
+
+            THREADS. A second thread costs cache lines that another processor wrote last. MemoryCache writes: for a \
+            hit, 1 line of one of its shards, and the entry's at its first use since it came; for an insertion into a \
+            full cache, 4 of a shard, 2 of the table, the entry, 2 neighbours in the queue, its ends, and 1 or 2 for \
+            what is remembered of the evicted. Fetching a line takes about half of the round trip that is printed.
             """
     )
 
@@ -27,11 +44,20 @@ struct CacheBench: ParsableCommand {
     @Option(help: ArgumentHelp("How long each run takes.", valueName: "ms"))
     var milliseconds = 100
 
-    @Option(parsing: .upToNextOption, help: "Numbers of threads, 1 to 4.")
+    @Option(parsing: .upToNextOption, help: "Numbers of threads, 1 to \(RequestStore.mostThreads).")
     var threads = [1, 2, 4]
 
-    @Option(parsing: .upToNextOption, help: "Workloads: hit-100k, hit-1M, get-or-set, 50/50. (default: all)")
+    @Option(
+        parsing: .upToNextOption,
+        help: "Workloads: hit-100k, hit-1M, get-or-set, READS/WRITES. (default: \(Self.usualWorkloads))"
+    )
     var workloads: [String] = []
+
+    @Option(parsing: .upToNextOption, help: "How often each key is asked for.")
+    var requests = [RequestDistribution.zipf]
+
+    @Option(parsing: .upToNextOption, help: "Kinds of keys.")
+    var keys = [KeyKind.integer]
 
     @Option(parsing: .upToNextOption, help: "Implementations whose names begin like this. (default: all)")
     var only: [String] = []
@@ -42,7 +68,7 @@ struct CacheBench: ParsableCommand {
     @Flag(help: "Give each thread a cache of its own: what threads that share nothing reach on this machine.")
     var apart = false
 
-    @Flag(inversion: .prefixedNo, help: "Measure bytes per entry too.")
+    @Flag(inversion: .prefixedNo, help: "Measure bytes per entry too, of integer keys.")
     var bytes = true
 
     @Option(help: .private)
@@ -51,131 +77,62 @@ struct CacheBench: ParsableCommand {
     @Flag(help: .private)
     var churn = false
 
-    static let product = "MemoryCache", nsCache = "NSCache (ours)", foundation = "Foundation.NSCache"
-    static let dictionary = "Dictionary + Mutex", byHand = "LRU by hand", caffeine = "Caffeine (JVM)"
+    private static let usualWorkloads = Workload.usual.map(\.name).joined(separator: " ")
+    private var implementations: Implementations {
+        Implementations(only: only, caches: apart ? threads.max() ?? 1 : 1)
+    }
 
     func validate() throws {
-        guard rounds > 0, milliseconds > 0, threads.allSatisfy({ (1...RequestStore.streams).contains($0) }) else {
-            throw ValidationError("Rounds and milliseconds are above 0, threads from 1 to \(RequestStore.streams).")
+        let most = RequestStore.mostThreads
+        guard rounds > 0, milliseconds > 0, threads.allSatisfy({ (1...most).contains($0) }) else {
+            throw ValidationError("Rounds and milliseconds are above 0, threads from 1 to \(most).")
         }
-        for name in workloads where Workload(rawValue: name) == nil {
+        for name in workloads where Workload.named(name) == nil {
             throw ValidationError("“\(name)” is no workload.")
         }
+        for kind in keys where implementations.names(kind).isEmpty {
+            throw ValidationError("No implementation to measure with \(kind.rawValue) keys is named so.")
+        }
+        if svg != nil, keys.unique.count > 1 { throw ValidationError("A chart shows one kind of keys.") }
     }
 
     func run() throws {
-        if let bytesOf { return print((churn ? Self.bytesUnderChurn(of: bytesOf) : Self.bytes(of: bytesOf)) ?? 0) }
-        let chosen = workloads.isEmpty ? Workload.allCases : workloads.compactMap(Workload.init)
+        if let bytesOf {
+            return print((churn ? Implementations.bytesUnderChurn : Implementations.bytes)(bytesOf) ?? 0)
+        }
+        let chosen = workloads.isEmpty ? Workload.usual : workloads.compactMap(Workload.named).unique
         let measurements = chosen.flatMap { workload in
-            threads.map { Measurement(workload: workload, threads: $0) }
-        }
-        let subjects = self.subjects()
-        for subject in subjects {
-            say("preparing \(subject.name)")
-            for workload in chosen { subject.prepare(workload) }
-            // Once unmeasured: page faults, and the JVM's compiler.
-            for measurement in measurements {
-                let warmUp = subject.name == Self.caffeine ? 300 : 20
-                _ = subject.run(measurement.workload, threads: measurement.threads, milliseconds: warmUp)
+            requests.unique.flatMap { requests in
+                threads.unique.map { Measurement(workload: workload.with(requests), threads: $0) }
             }
         }
-        var samples: [Measurement: [String: [Double]]] = [:]
-        for round in 1...rounds {
-            say("round \(round) of \(rounds)")
-            for measurement in measurements {
-                for subject in subjects {
-                    let value = subject.run(
-                        measurement.workload,
-                        threads: measurement.threads,
-                        milliseconds: milliseconds
-                    )
-                    samples[measurement, default: [:]][subject.name, default: []].append(value)
-                }
-            }
-        }
+        let streams = RequestStore(threads: threads.max() ?? 1)
+        for kind in keys.unique { try measure(kind, measurements, streams) }
+    }
+
+    private func measure(_ kind: KeyKind, _ measurements: [Measurement], _ streams: RequestStore) throws {
+        let sitting = Sitting(subjects: implementations.subjects(kind, streams), measurements: measurements)
         var table = ThroughputTable(
-            names: subjects.map(\.name),
+            keys: kind,
+            names: sitting.subjects.map(\.name),
             measurements: measurements,
-            medians: samples.mapValues { $0.mapValues(\.median) },
-            bytes: [:],
-            yardstick: Self.dictionary
+            medians: sitting.medians(rounds: rounds, milliseconds: milliseconds),
+            yardstick: Implementations.dictionary
         )
         // In processes of their own, and after the clocks: memory is not in a hurry.
-        if bytes {
-            table.bytes = measureBytes(subjects)
-            for name in [Self.product, Self.byHand] where subjects.contains(where: { $0.name == name }) {
-                table.bytesUnderChurn[name] = ResidentBytes.measure(name, underChurn: true)
-            }
-        }
-        for subject in subjects { subject.finish() }
+        if bytes, kind == .integer { table.measureBytes(of: sitting.subjects) }
+        for subject in sitting.subjects { subject.finish() }
         print(table.text)
         if threads.contains(where: { $0 > 1 }) {
-            let trip = String(format: "%.0f", RoundTrip.nanoseconds())
-            print("a cache line between two threads and back: \(trip) ns")
+            let trip = RoundTrip.nanoseconds()
+            let figure = trip < 10_000 ? String(format: "%.0f ns", trip) : "not measured, the machine is busy"
+            print("a cache line between two threads and back: \(figure)")
         }
-        let figures = table.figures(
-            product: Self.product,
-            nsCache: Self.nsCache,
-            foundation: Self.foundation,
-            caffeine: Self.caffeine
-        )
-        for figure in figures { print(figure) }
+        for figure in table.figures() { print(figure) }
         if let svg { try ThroughputChart(table: table).svg.write(toFile: svg, atomically: true, encoding: .utf8) }
     }
-
-    private func subjects() -> [any Subject] {
-        let requests = RequestStore()
-        let caches = apart ? threads.max() ?? 1 : 1
-        var subjects: [any Subject] = [
-            SwiftSubject(Self.product, MemoryCacheSubject.self, requests, caches: caches),
-            SwiftSubject(Self.dictionary, DictionarySubject.self, requests, caches: caches),
-            SwiftSubject(Self.byHand, HandwrittenLRUSubject.self, requests, caches: caches),
-            SwiftSubject(Self.nsCache, NSCacheSubject.self, requests, caches: caches),
-            SwiftSubject(Self.foundation, FoundationNSCacheSubject.self, requests, caches: caches),
-        ]
-        func isWanted(_ name: String) -> Bool { only.isEmpty || only.contains { name.hasPrefix($0) } }
-        subjects.removeAll { !isWanted($0.name) }
-        if isWanted(Self.caffeine) {
-            do throws(CaffeineSubject.Skipped) {
-                subjects.append(try CaffeineSubject(folder: Self.folder))
-            } catch { say("Caffeine skipped: \(error.reason)") }
-        }
-        return subjects
-    }
-
-    /// The package's folder.
-    private static var folder: URL {
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-    }
-
-    private func measureBytes(_ subjects: [any Subject]) -> [String: Double] {
-        var bytes: [String: Double] = [:]
-        for subject in subjects {
-            say("bytes per entry of \(subject.name)")
-            bytes[subject.name] = (subject as? CaffeineSubject)?.bytesPerEntry() ?? ResidentBytes.measure(subject.name)
-        }
-        return bytes
-    }
-
-    private static func bytes(of name: String) -> Double? {
-        switch name {
-        case product: ResidentBytes.fill(MemoryCacheSubject.self)
-        case dictionary: ResidentBytes.fill(DictionarySubject.self)
-        case byHand: ResidentBytes.fill(HandwrittenLRUSubject.self)
-        case nsCache: ResidentBytes.fill(NSCacheSubject.self)
-        case foundation: ResidentBytes.fill(FoundationNSCacheSubject.self)
-        default: nil
-        }
-    }
-
-    private static func bytesUnderChurn(of name: String) -> Double? {
-        switch name {
-        case product: ResidentBytes.churn(MemoryCacheSubject.self)
-        case byHand: ResidentBytes.churn(HandwrittenLRUSubject.self)
-        default: nil
-        }
-    }
-
-    private func say(_ line: String) { try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8)) }
 }
+
+extension RequestDistribution: ExpressibleByArgument {}
+
+extension KeyKind: ExpressibleByArgument {}

@@ -27,7 +27,7 @@ enum ResidentBytes {
 
     /// Fills a cache and returns how much the resident set grew an entry. Keys and values exist before.
     static func fill<Cache: BenchmarkedCache>(_ type: Cache.Type) -> Double {
-        let keys = (0..<entries).map { Cache.key(Requests.key($0)) }
+        let keys = (0..<entries).map { Cache.Keys.key(Requests.key($0)) }
         let values = (0..<entries).map { Cache.value(UInt64($0)) }
         let before = residentBytes()
         let cache = Cache(limit: 0)
@@ -41,7 +41,7 @@ enum ResidentBytes {
     /// may hold: what a cache remembers of the evicted is in it. Only for values that live in the cache itself.
     static func churn<Cache: BenchmarkedCache>(_ type: Cache.Type) -> Double {
         let limit = entries / 4
-        let keys = (0..<entries).map { Cache.key(Requests.key($0)) }
+        let keys = (0..<entries).map { Cache.Keys.key(Requests.key($0)) }
         let value = Cache.value(1)
         let before = residentBytes()
         let cache = Cache(limit: limit)

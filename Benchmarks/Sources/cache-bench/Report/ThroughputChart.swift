@@ -14,9 +14,7 @@ struct ThroughputChart {
 
     var svg: String {
         let threads = Set(table.measurements.map(\.threads)).sorted()
-        let workloads = table.measurements.map(\.workload).reduce(into: [Workload]()) { known, workload in
-            if !known.contains(workload) { known.append(workload) }
-        }
+        let workloads = table.measurements.map(\.workload).unique
         let panelHeight = 36 + Double(table.names.count) * Self.barHeight
         var body = ""
         for (row, workload) in workloads.enumerated() {
@@ -29,7 +27,7 @@ struct ThroughputChart {
                 let origin = (x: Double(column) * Self.panelWidth, y: Self.top + Double(row) * panelHeight)
                 body += "<g transform=\"translate(\(origin.x) \(origin.y))\">\n"
                 let plural = count == 1 ? "1 thread" : "\(count) threads"
-                body += panel("\(Self.titles[workload] ?? ""), \(plural)", values, most.max() ?? 1) + "</g>\n"
+                body += panel("\(Self.title(workload)), \(plural)", values, most.max() ?? 1) + "</g>\n"
             }
         }
         let width = Int(Double(threads.count) * Self.panelWidth) + 10
@@ -42,8 +40,8 @@ struct ThroughputChart {
             .title{fill:#e6edf3}.peer{fill:#484f58}.ours{fill:#4493f8}}</style>
             <rect class="page" width="100%" height="100%"/>
             <text class="title" x="16" y="26" font-size="16">Millions of requests a second</text>
-            <text x="16" y="44">Zipf 0.99, 64-bit keys and values, \(ProcessInfo.processInfo.activeProcessorCount) \
-            cores, medians of one sitting</text>
+            <text x="16" y="44">\(requests), \(ProcessInfo.processInfo.activeProcessorCount) cores, medians of one \
+            sitting</text>
             \(body)</svg>
 
             """
@@ -68,8 +66,23 @@ struct ThroughputChart {
 
     private static func decimal(_ value: Double) -> String { String(format: "%.1f", value) }
 
-    private static let titles: [Workload: String] = [
-        .hit100k: "Hit, 100,000 keys", .hit1M: "Hit, 1,000,000 keys",
-        .getOrSet: "Get or set, 100,000 of 1,000,000", .mixed: "Half gets, half sets, 100,000 of 1,000,000",
-    ]
+    /// What is asked for, for the line under the heading.
+    private var requests: String {
+        let distributions = table.measurements.map(\.workload.requests).unique
+        let names = distributions.map { $0 == .zipf ? "Zipf 0.99" : "uniform" }
+        let keys = table.keys == .integer ? "64-bit keys and values" : "\(table.keys.rawValue) keys"
+        return "\(names.joined(separator: " and ")), \(keys)"
+    }
+
+    private static func title(_ workload: Workload) -> String {
+        let title =
+            switch workload.with(.zipf) {
+            case .hit100k: "Hit, 100,000 keys"
+            case .hit1M: "Hit, 1,000,000 keys"
+            case .getOrSet: "Get or set, 100,000 of 1,000,000"
+            case .mix(writes: 50): "Half gets, half sets, 100,000 of 1,000,000"
+            default: "\(workload.name) gets/sets, 100,000 of 1,000,000"
+            }
+        return workload.requests == .zipf ? title : title + ", uniform"
+    }
 }

@@ -11,15 +11,20 @@ struct Measurement: Hashable {
     let workload: Workload
     let threads: Int
 
-    var title: String { "\(workload.rawValue), \(threads) \(threads == 1 ? "thread" : "threads")" }
+    /// Zipf's distribution is named only where another stands beside it.
+    func title(namingZipf: Bool) -> String {
+        let requests = namingZipf || workload.requests != .zipf ? " \(workload.requests.rawValue)" : ""
+        return "\(workload.name)\(requests), \(threads) \(threads == 1 ? "thread" : "threads")"
+    }
 }
 
 /// All medians of a sitting, as one aligned table.
 struct ThroughputTable {
+    let keys: KeyKind
     let names: [String]
     let measurements: [Measurement]
     let medians: [Measurement: [String: Double]]
-    var bytes: [String: Double]
+    var bytes: [String: Double] = [:]
     /// The same of caches that are full and evict, with what they remember of the evicted.
     var bytesUnderChurn: [String: Double] = [:]
     /// What the ratios are to.
@@ -27,7 +32,9 @@ struct ThroughputTable {
 
     /// A row a workload, a column an implementation; behind each figure its ratio to the yardstick.
     var text: String {
-        var rows = [["Mops/s (× \(yardstick))"] + names]
+        let heading = "Mops/s (× \(yardstick))"
+        var rows = [[keys == .integer ? heading : "\(keys.rawValue) keys, \(heading)"] + names]
+        let namesZipf = measurements.contains { $0.workload.requests != .zipf }
         for measurement in measurements {
             let cells = names.map { name in
                 guard let value = medians[measurement]?[name] else { return "–" }
@@ -35,7 +42,7 @@ struct ThroughputTable {
                 let ratio = base > 0 ? String(format: "%.2f", value / base) : "–"
                 return "\(Self.number(value)) (\(ratio))"
             }
-            rows.append([measurement.title] + cells)
+            rows.append([measurement.title(namingZipf: namesZipf)] + cells)
         }
         if !bytes.isEmpty {
             let cells = names.map { name in bytes[name].map { String(format: "%.1f", $0) } ?? "–" }
@@ -54,8 +61,22 @@ struct ThroughputTable {
         }.joined(separator: "\n") + "\n"
     }
 
-    /// The figures that the design asks for, each in a line.
-    func figures(product: String, nsCache: String, foundation: String, caffeine: String) -> [String] {
+    /// Measures `bytes` and `bytesUnderChurn`.
+    mutating func measureBytes(of subjects: [any Subject]) {
+        for subject in subjects {
+            say("bytes per entry of \(subject.name)")
+            bytes[subject.name] = (subject as? CaffeineSubject)?.bytesPerEntry() ?? ResidentBytes.measure(subject.name)
+        }
+        for name in [Implementations.product, Implementations.byHand] where bytes[name] != nil {
+            bytesUnderChurn[name] = ResidentBytes.measure(name, underChurn: true)
+        }
+    }
+
+    /// The figures that the design asks for, each in a line. They are for integers.
+    func figures() -> [String] {
+        guard keys == .integer else { return [] }
+        let product = Implementations.product, caffeine = Implementations.caffeine
+        let nsCache = Implementations.nsCache, foundation = Implementations.foundation
         func figure(_ workload: Workload, _ threads: Int, _ name: String) -> Double? {
             medians[Measurement(workload: workload, threads: threads)]?[name]
         }

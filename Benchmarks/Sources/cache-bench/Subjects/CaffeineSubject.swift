@@ -8,13 +8,18 @@ import Foundation
 
 /// Caffeine in a JVM beside this process, told over a pipe what to run; it keeps its own clock.
 final class CaffeineSubject: Subject {
-    let name = "Caffeine (JVM)"
+    let name = Implementations.caffeine
+    private let keys: KeyKind
+    private let streams: Int
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
 
-    /// Compiles and starts the Java side; throws a line that says what is missing.
-    init(folder: URL) throws(Skipped) {
+    /// Compiles and starts the Java side, for integers or strings and so many threads; throws a line that says what is
+    /// missing.
+    init(folder: URL, keys: KeyKind, streams: Int) throws(Skipped) {
+        self.keys = keys
+        self.streams = streams
         guard let jar = Self.jars.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
             throw Skipped(reason: "no caffeine.jar (apt-get install libcaffeine-java)")
         }
@@ -43,10 +48,14 @@ final class CaffeineSubject: Subject {
 
     private static let jars = ["/usr/share/java/caffeine.jar", "/usr/share/java/caffeine-2.6.2.jar"]
 
-    func prepare(_ workload: Workload) { _ = ask("prepare \(workload.rawValue) \(workload.keys) \(workload.limit)") }
+    func prepare(_ workload: Workload) {
+        let form = "\(keys.rawValue) \(workload.requests.rawValue)"
+        _ = ask("prepare \(Self.id(workload)) \(form) \(workload.keys) \(workload.limit) \(streams)")
+    }
 
     func run(_ workload: Workload, threads: Int, milliseconds: Int) -> Double {
-        Double(ask("run \(workload.rawValue) \(threads) \(milliseconds)")) ?? 0
+        let requests = "\(workload.writes) \(workload.setsMisses)"
+        return Double(ask("run \(Self.id(workload)) \(requests) \(threads) \(milliseconds)")) ?? 0
     }
 
     /// Bytes of heap that an entry takes, its two boxes among them.
@@ -56,6 +65,9 @@ final class CaffeineSubject: Subject {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
     }
+
+    /// What the Java side knows a workload by.
+    private static func id(_ workload: Workload) -> String { "\(workload.name):\(workload.requests.rawValue)" }
 
     private func ask(_ line: String) -> String {
         try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))

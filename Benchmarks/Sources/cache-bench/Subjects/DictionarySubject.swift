@@ -7,12 +7,11 @@
 import Synchronization
 
 /// What people write by hand: a dictionary under a mutex. It has no limit and evicts nothing.
-final class DictionarySubject: BenchmarkedCache {
-    private let values = Mutex<[UInt64: UInt64]>([:])
+final class DictionarySubject<Keys: KeyFactory>: BenchmarkedCache where Keys.Key: Sendable {
+    private let values = Mutex<[Keys.Key: UInt64]>([:])
 
     init(limit: Int) {}
-    static func key(_ number: UInt64) -> UInt64 { number }
     static func value(_ number: UInt64) -> UInt64 { number }
-    func get(_ key: UInt64) -> UInt64? { values.withLock { $0[key] } }
-    func set(_ value: UInt64, _ key: UInt64) { values.withLock { $0[key] = value } }
+    func get(_ key: Keys.Key) -> UInt64? { values.withLock { $0[key] } }
+    func set(_ value: UInt64, _ key: Keys.Key) { values.withLock { $0[key] = value } }
 }

@@ -7,12 +7,11 @@
 import Foundation
 
 /// The cache that comes with Swift on Linux.
-final class FoundationNSCacheSubject: BenchmarkedCache {
-    private let cache = Foundation.NSCache<NSNumber, NSNumber>()
+final class FoundationNSCacheSubject<Keys: KeyFactory>: BenchmarkedCache where Keys.Key: AnyObject {
+    private let cache = Foundation.NSCache<Keys.Key, NSNumber>()
 
     init(limit: Int) { cache.countLimit = limit }
-    static func key(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
     static func value(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
-    func get(_ key: NSNumber) -> NSNumber? { cache.object(forKey: key) }
-    func set(_ value: NSNumber, _ key: NSNumber) { cache.setObject(value, forKey: key) }
+    func get(_ key: Keys.Key) -> NSNumber? { cache.object(forKey: key) }
+    func set(_ value: NSNumber, _ key: Keys.Key) { cache.setObject(value, forKey: key) }
 }

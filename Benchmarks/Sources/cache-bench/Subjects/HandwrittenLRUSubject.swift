@@ -7,21 +7,21 @@
 import Synchronization
 
 /// What people write by hand when they need a limit: a dictionary of nodes, a doubly linked list, a mutex.
-final class HandwrittenLRUSubject: BenchmarkedCache {
+final class HandwrittenLRUSubject<Keys: KeyFactory>: BenchmarkedCache where Keys.Key: Sendable {
     private final class Node {
-        let key: UInt64
+        let key: Keys.Key
         var value: UInt64
         unowned(unsafe) var previous: Node?
         unowned(unsafe) var next: Node?
 
-        init(_ key: UInt64, _ value: UInt64) {
+        init(_ key: Keys.Key, _ value: UInt64) {
             self.key = key
             self.value = value
         }
     }
 
     private struct State: ~Copyable {
-        var nodes: [UInt64: Node] = [:]
+        var nodes: [Keys.Key: Node] = [:]
         var head: Node?
         var tail: Node?
 
@@ -44,10 +44,9 @@ final class HandwrittenLRUSubject: BenchmarkedCache {
     private let state = Mutex(State())
 
     init(limit: Int) { self.limit = limit }
-    static func key(_ number: UInt64) -> UInt64 { number }
     static func value(_ number: UInt64) -> UInt64 { number }
 
-    func get(_ key: UInt64) -> UInt64? {
+    func get(_ key: Keys.Key) -> UInt64? {
         state.withLock { state in
             guard let node = state.nodes[key] else { return nil }
             if state.head !== node {
@@ -58,7 +57,7 @@ final class HandwrittenLRUSubject: BenchmarkedCache {
         }
     }
 
-    func set(_ value: UInt64, _ key: UInt64) {
+    func set(_ value: UInt64, _ key: Keys.Key) {
         state.withLock { state in
             if let node = state.nodes[key] {
                 node.value = value

@@ -7,12 +7,11 @@
 import MemoryCaching
 
 /// The product.
-struct MemoryCacheSubject: BenchmarkedCache {
-    private let cache: MemoryCache<UInt64, UInt64>
+struct MemoryCacheSubject<Keys: KeyFactory>: BenchmarkedCache where Keys.Key: Sendable {
+    private let cache: MemoryCache<Keys.Key, UInt64>
 
     init(limit: Int) { cache = MemoryCache(countLimit: limit) }
-    static func key(_ number: UInt64) -> UInt64 { number }
     static func value(_ number: UInt64) -> UInt64 { number }
-    @inline(__always) func get(_ key: UInt64) -> UInt64? { cache.value(forKey: key) }
-    @inline(__always) func set(_ value: UInt64, _ key: UInt64) { cache.setValue(value, forKey: key) }
+    @inline(__always) func get(_ key: Keys.Key) -> UInt64? { cache.value(forKey: key) }
+    @inline(__always) func set(_ value: UInt64, _ key: Keys.Key) { cache.setValue(value, forKey: key) }
 }

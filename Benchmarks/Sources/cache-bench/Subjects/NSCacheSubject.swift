@@ -8,12 +8,11 @@ import class Foundation.NSNumber
 import class FoundationCaching.NSCache
 
 /// The product under Apple's name, with the same keys and values as Foundation's.
-final class NSCacheSubject: BenchmarkedCache {
-    private let cache = NSCache<NSNumber, NSNumber>()
+final class NSCacheSubject<Keys: KeyFactory>: BenchmarkedCache where Keys.Key: AnyObject {
+    private let cache = NSCache<Keys.Key, NSNumber>()
 
     init(limit: Int) { cache.countLimit = limit }
-    static func key(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
     static func value(_ number: UInt64) -> NSNumber { NSNumber(value: number) }
-    func get(_ key: NSNumber) -> NSNumber? { cache.object(forKey: key) }
-    func set(_ value: NSNumber, _ key: NSNumber) { cache.setObject(value, forKey: key) }
+    func get(_ key: Keys.Key) -> NSNumber? { cache.object(forKey: key) }
+    func set(_ value: NSNumber, _ key: Keys.Key) { cache.setObject(value, forKey: key) }
 }

@@ -44,8 +44,9 @@ public import Synchronization
 // its shard, then from what nobody has, then by victims of its own shard, and all of that in one critical section
 // (`CacheEngine+Room`). What a shard cannot pay for is stored as a large value, one at a time, with room collected from
 // all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys
-// are spread evenly, so shards age alike; each sixteenth victim is looked for in all of them, and in order of use each
-// victim that would not be among the oldest.
+// are spread evenly, so shards age alike; each sixteenth victim is looked for in all of them. More are looked for in
+// others where cost is limited and a shard has few entries, and in order of use where the victim here would not be
+// among the oldest.
 //
 // GreedyDual-Size-Frequency: Cherkasova, HP Labs TR 98-69 (1998); GreedyDual: Young, SODA 1991; lazy promotion: Yang
 // et al., HotOS 2023; ghosts of a queue: Megiddo and Modha, "ARC", FAST 2003.

@@ -182,10 +182,11 @@ extension CacheEngine {
     }
 
     /// With fewer entries of many sizes, a shard's own least is no good measure of what is cheapest. Block traces
-    /// (s_arc_p12 with 8.6, 22 and 40 MB, s_arc_p3 with 14 and 30 MB; means of three runs) miss .004 to .009 less with
-    /// three looks in 64 shards, .006 to .014 less in 128, and between .003 less and .001 more in 16. Looking at all
-    /// shards changes that by .002 at most, looking where there are up to 1,023 entries by .005 to either side.
-    @usableFromInline static var fewToChooseFrom: Int { 512 }
+    /// (s_arc_p12 with 8.6, 22 and 40 MB, s_arc_p3 with 14 and 30 MB; means of three runs) miss up to .013 less with
+    /// three looks in 64 shards, up to .016 less in 128, and .001 less in 16. With looks up to 511 entries it is up to
+    /// .003 less again in 64; but they read what other threads write, and get-or-set with two threads, 16 shards and
+    /// 5,000 entries took a tenth to a quarter longer.
+    @usableFromInline static var fewToChooseFrom: Int { 256 }
 
     /// The shard to take the next victim from: `shard`, which is locked, or another one that has a cheaper entry and
     /// whose lock was free, and is taken.

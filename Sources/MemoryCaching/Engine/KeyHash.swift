@@ -65,8 +65,9 @@ package enum KeyHash<Key: Hashable> {
 
     /// Whether a stored key is equal to one that is harmless to compare.
     @inlinable
-    @inline(__always)
+    @inline(always)
     static func isEqual(_ stored: Key, to key: Key) -> Bool {
+        if isInteger { return bits(of: stored) == bits(of: key) }
         if Key.self == String.self {
             let (stored, key) = (unsafeBitCast(stored, to: String.self), unsafeBitCast(key, to: String.self))
             return TextComparison.isEqual(stored, to: key)

@@ -27,8 +27,6 @@ final class NIOConnection: ValkeyConnection {
         completion: @escaping @Sendable (Result<[RESPValue], RemoteTierError>) -> Void
     ) {
         var bytes: [UInt8] = []
-        // A length before each word takes ten bytes at most, but for the largest values.
-        bytes.reserveCapacity(commands.reduce(0) { $1.reduce($0 + 10) { $0 + $1.count + 10 } })
         for command in commands { RESPCommand.append(command, to: &bytes) }
         let request = PipelineHandler.Request(
             bytes: bytes,

@@ -171,22 +171,10 @@ struct RESPParser {
 
     /// Decimal digits with a sign before them or none.
     private func integer(_ range: Range<Int>.SubSequence) throws(RESPError) -> Int64 {
-        var digits = range
-        let isNegative = digits.first.map { buffer[$0] == UInt8(ascii: "-") } ?? false
-        if isNegative || digits.first.map({ buffer[$0] == UInt8(ascii: "+") }) ?? false { digits.removeFirst() }
-        guard range.count <= 20, !digits.isEmpty else { throw .invalidNumber }
-        // Counted below zero, where there is one number more.
-        var number: Int64 = 0
-        for index in digits {
-            let digit = buffer[index] &- UInt8(ascii: "0")
-            guard digit <= 9 else { throw .invalidNumber }
-            let (tenfold, isTooMuch) = number.multipliedReportingOverflow(by: 10)
-            let (sum, hasOverflown) = tenfold.subtractingReportingOverflow(Int64(digit))
-            guard !isTooMuch, !hasOverflown else { throw .invalidNumber }
-            number = sum
+        guard range.count <= 20, let number = Int64(String(decoding: buffer[range], as: UTF8.self)) else {
+            throw .invalidNumber
         }
-        guard isNegative || number != .min else { throw .invalidNumber }
-        return isNegative ? number : -number
+        return number
     }
 }
 

@@ -73,16 +73,14 @@ enum RESPCommand {
         for word in words {
             append(UInt8(ascii: "$"), word.count, to: &bytes)
             bytes += word
-            bytes.append(13)
-            bytes.append(10)
+            bytes += [13, 10]
         }
     }
 
     private static func append(_ type: UInt8, _ count: Int, to bytes: inout [UInt8]) {
         bytes.append(type)
-        if count < 10 { bytes.append(UInt8(ascii: "0") + UInt8(count)) } else { bytes += String(count).utf8 }
-        bytes.append(13)
-        bytes.append(10)
+        bytes += String(count).utf8
+        bytes += [13, 10]
     }
 }
 #endif

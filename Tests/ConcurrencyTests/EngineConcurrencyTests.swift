@@ -65,24 +65,6 @@ struct EngineConcurrencyTests {
         cache.engine._checkInvariants()
     }
 
-    @Test("nothing is lost while one shard becomes many")
-    func splitting() {
-        for _ in 0..<3 {
-            let cache = MemoryCache<Int, Int>(options: .init(evictsUnderMemoryPressure: false))
-            inParallel(8) { thread in
-                for index in 0..<1_500 {
-                    let key = thread * 10_000 + index
-                    cache[key] = key
-                    #expect(cache[key] == key)
-                    #expect(cache[thread * 10_000 + index / 2] == thread * 10_000 + index / 2)
-                }
-            }
-            #expect(cache.count == 12_000)
-            #expect(cache.statistics.misses == 0)
-            cache.engine._checkInvariants()
-        }
-    }
-
     @Test("every departure is told once, and no value outlives the cache")
     func departures() {
         let departed = Atomic<Int>(0)

@@ -86,7 +86,7 @@ extension CacheEngine {
         if place.slot >= storage.highWater {
             place.shard += 1
             place.slot = 1
-            if place.shard == shardCount { place.shard = 0 }
+            if place.shard == shard.pointee.siblingCount { place.shard = 0 }
         }
         return entries
     }

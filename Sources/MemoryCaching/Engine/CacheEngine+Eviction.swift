@@ -82,8 +82,9 @@ extension CacheEngine {
     func lockCheapestShard(for cause: RemovalCause, from start: Int) -> ShardPointer? {
         while let shard = cheapestShard(for: cause, from: start) {
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
-            if !shard.pointee.isRetired { return shard }
+            if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
+            moveIn(shard)
         }
         return nil
     }
@@ -196,10 +197,10 @@ extension CacheEngine {
         }
     }
 
-    /// Whether `hash` leads to `shard`.
+    /// Whether `hash` leads to `shard`, which is locked.
     @inlinable
     func isShard(_ shard: ShardPointer, of hash: UInt64) -> Bool {
-        let word = directory.load(ordering: .acquiring)
+        let word = shard.pointee.directory
         return Self.shard(Self.shardIndex(hash, of: word), of: word) == shard
     }
 

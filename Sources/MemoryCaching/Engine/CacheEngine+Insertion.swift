@@ -70,7 +70,7 @@ extension CacheEngine {
             slot = removeExpired(shard, at: newcomer.now, keeping: slot, into: &departures)
         }
         var outcome = place(value, forKey: key, &newcomer, shard, slot, condition, into: &departures)
-        let isAlone = shard.pointee.published == nil
+        let isCrowded = shard.pointee.storage.held > shard.pointee.mostEntries
         unlock(shard)
         if outcome == .isLarge {
             finish(departures)
@@ -78,7 +78,7 @@ extension CacheEngine {
             outcome = placeLarge(value, forKey: key, &newcomer, condition, into: &departures)
         }
         finish(departures, replacement: value)
-        if isAlone, entryCount > Self.splitCount { split() }
+        if isCrowded { split(shard.pointee.directory) }
         return outcome
     }
 

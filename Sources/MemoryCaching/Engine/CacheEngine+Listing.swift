@@ -68,7 +68,8 @@ extension CacheEngine {
         let storage = shard.pointee.storage
         let slot = met.place.slot
         // Integers have no generations, and are compared without code of the user's.
-        guard met.place.shardCount == shardCount, storage.holds(slot), storage.generation(of: slot) == met.generation,
+        guard met.place.shardCount == shard.pointee.siblingCount, storage.holds(slot),
+            storage.generation(of: slot) == met.generation,
             !KeyHash<Key>.isInteger || storage.entries[Int(slot)].key == met.key
         else { return unlock(shard) }
         let isExpired = shard.pointee.wheel?.deadline(of: slot) ?? .max <= now

@@ -13,7 +13,7 @@ extension CacheEngine {
     @inline(always)
     func lockShard(_ hash: UInt64) -> ShardPointer { lockFreeShard(hash) ?? lockShardContended(hash) }
 
-    /// The shard that `hash` leads to, locked; nil where it is in use, is retired or is yet to be made.
+    /// The shard that `hash` leads to, locked; nil where it is in use, does not have the entries or is yet to be made.
     ///
     /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without parameters.
     @inlinable
@@ -27,7 +27,7 @@ extension CacheEngine {
         }
         let shard = CacheEngine.shard(index, from: first)
         guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }
-        if !shard.pointee.isRetired { return shard }
+        if !shard.pointee.isElsewhere { return shard }
         unlock(shard)
         return nil
     }
@@ -45,8 +45,9 @@ extension CacheEngine {
             }
             let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
-            if !shard.pointee.isRetired { return shard }
+            if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
+            moveIn(shard)
         }
     }
 

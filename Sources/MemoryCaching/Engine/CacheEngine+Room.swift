@@ -20,12 +20,9 @@ extension CacheEngine {
     @inlinable
     @inline(__always)
     func mostStock(of shard: ShardPointer) -> Int {
-        shard.pointee.published == nil ? 0 : max(0, limits.cost.load(ordering: .relaxed)) / (64 &* shardCount)
+        if shard.pointee.published == nil { return 0 }
+        return max(0, limits.cost.load(ordering: .relaxed)) / (64 &* shard.pointee.siblingCount)
     }
-
-    @inlinable
-    @inline(__always)
-    var shardCount: Int { 1 &<< Int(bitPattern: directory.load(ordering: .relaxed) & 63) }
 
     /// Provides the room of `newcomer` in `shard`, which is locked: a place unless it replaces the entry at `slot`, and
     /// its cost beyond that entry's. What a call cannot use it gives back before it unlocks.
@@ -121,7 +118,7 @@ extension CacheEngine {
         if shard.pointee.published == nil { return false }
         if victims >= Self.mostVictims { return true }
         let limit = limits.cost.load(ordering: .relaxed)
-        return limit > 0 && amount > limit / (4 &* shardCount) && !shard.pointee.isFew
+        return limit > 0 && amount > limit / (4 &* shard.pointee.siblingCount) && !shard.pointee.isFew
     }
 
     /// Pays `amount` out of the stock of `shard`, which is locked, and where that is too little out of what nobody has.
@@ -191,11 +188,11 @@ extension CacheEngine {
     /// The shard to take the next victim from: `shard`, which is locked, or another one that has a cheaper entry and
     /// whose lock was free, and is taken.
     ///
-    /// Keys are spread evenly, so the shards age alike, and a shard's own least entry is as good as any. The others are
-    /// looked at before each sixteenth victim, so that they stay so: all of them. Before the second and further victims
-    /// of one newcomer three are looked at, since those tell most of what is cheaper elsewhere. So they are before the
-    /// first one where cost is limited and the shard has fewer than ``fewToChooseFrom`` entries: of few entries of many
-    /// sizes, the least may be worth much.
+    /// Keys are spread evenly, so the shards age alike, and a shard's own least entry is as good as any. Sixteen others
+    /// are looked at before each sixteenth victim, so that they stay so; others in turn, so that a victim costs no more
+    /// where there are more shards. Before the second and further victims of one newcomer three are looked at, since
+    /// those tell most of what is cheaper elsewhere. So they are before the first one where cost is limited and the
+    /// shard has fewer than ``fewToChooseFrom`` entries: of few entries of many sizes, the least may be worth much.
     ///
     /// In order of use they are looked at when the least entry here has come later than it may, see
     /// ``Shard/latestVictim``: a shard that got fewer of the first entries than others would go on to evict later ones
@@ -214,11 +211,11 @@ extension CacheEngine {
         guard isFew || isTurn else { return shard }
         shard.pointee.shareInflation()
         shard.pointee.publish()
-        let word = directory.load(ordering: .relaxed)
-        let count = 1 &<< Int(bitPattern: word & 63)
+        let word = shard.pointee.directory
+        let count = shard.pointee.siblingCount
         let first = Self.shard(0, of: word).pointee.published.unsafelyUnwrapped
         let own = (published - first) / 2
-        let looks = isFew || isByUse || (isRound && victims == 0) ? count : 3
+        let looks = isFew || isByUse ? count : isRound && victims == 0 ? min(count, 16) : 3
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
         // What others have published may be out of date; who is asked publishes anew, and need not be asked again.
         for _ in 0..<looks {
@@ -234,6 +231,10 @@ extension CacheEngine {
             if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
             guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
+            if other.pointee.isElsewhere {
+                unlock(other)
+                return shard
+            }
             if other.pointee.leastHeight(for: cause) < ownLeast { return other }
             other.pointee.publish()
             unlock(other)

@@ -4,15 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import CMemoryShims
-internal import MemoryPressure
 public import Synchronization
 
 extension CacheEngine {
-    /// Past this many entries one shard becomes several. Below it, exact order and a small footprint are worth more
-    /// than parallelism; with less than about 1,000 entries a shard, the policy has too little to rank.
-    @usableFromInline static var splitCount: Int { 4096 }
-
     /// Bytes from one shard to the next: whole cache lines.
     @inlinable
     @inline(always)
@@ -47,6 +41,13 @@ extension CacheEngine {
             .assumingMemoryBound(to: Shard<Key, Value>.self)
     }
 
+    /// The number of `shard`, one of many, in the directory that it stands in.
+    @inlinable
+    static func number(of shard: ShardPointer) -> Int {
+        let first = Self.shard(0, of: shard.pointee.directory).pointee.published.unsafelyUnwrapped
+        return (shard.pointee.published.unsafelyUnwrapped - first) / 2
+    }
+
     /// Makes the one shard that a cache begins with, and the shared policy before it, in one block.
     @usableFromInline
     @inline(never)
@@ -71,7 +72,9 @@ extension CacheEngine {
                 policy: policy,
                 published: nil,
                 tablePlace: tablePlace,
-                shardCount: 1
+                directory: word,
+                origin: nil,
+                mostEntries: Self.mostEntries(0)
             )
         )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.
@@ -89,6 +92,9 @@ extension CacheEngine {
     @inline(always)
     func entryCount(_ shard: ShardPointer) -> Int { shard.pointee.room.pointee.places.load(ordering: .relaxed) }
 
+    /// How many shards there are; 1 before the first access.
+    var shardCount: Int { 1 << Int(directory.load(ordering: .acquiring) & 63) }
+
     func makeStorage() -> EntryStorage<Key, Value> {
         EntryStorage(seed: seed, keepsIdentities: !KeyHash<Key>.isInteger || hooks != nil)
     }
@@ -100,29 +106,38 @@ extension CacheEngine {
             guard word != 0, index < 1 << Int(word & 63) else { return nil }
             let shard = Self.shard(index, of: word)
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
-            if !shard.pointee.isRetired { return shard }
+            if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
+            moveIn(shard)
         }
     }
 
     /// Calls `body` with every shard, each locked for the time.
     @usableFromInline
     func forEachShard(_ body: (ShardPointer) -> Void) {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return }
+        for index in 0..<1 << Int(word & 63) { visit(index, of: word, body) }
+    }
+
+    /// Calls `body` with the shard of number `index` in the directory `word`, locked, or with all those that its
+    /// entries have moved on to: each entry is in one of the shards that are visited, whenever a split happens.
+    private func visit(_ index: Int, of word: UInt, _ body: (ShardPointer) -> Void) {
+        let shard = Self.shard(index, of: word)
         while true {
-            let word = directory.load(ordering: .acquiring)
-            if word == 0 { return }
-            for index in 0..<1 << Int(word & 63) {
-                let shard = Self.shard(index, of: word)
-                ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
-                if shard.pointee.isRetired {
-                    // Only the first of all is ever retired, so that nothing has been seen yet.
-                    unlock(shard)
-                    break
-                }
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            if !shard.pointee.isElsewhere {
                 body(shard)
-                unlock(shard)
-                if index == 1 << Int(word & 63) - 1 { return }
+                return unlock(shard)
             }
+            unlock(shard)
+            let present = directory.load(ordering: .acquiring)
+            if present != word {
+                let (count, presentCount) = (1 << Int(word & 63), 1 << Int(present & 63))
+                for next in stride(from: index, to: presentCount, by: count) { visit(next, of: present, body) }
+                return
+            }
+            moveIn(shard)
         }
     }
 
@@ -137,140 +152,44 @@ extension CacheEngine {
                 isWhole = false
                 continue
             }
-            if shard.pointee.isRetired { isWhole = false } else { body(shard) }
+            if shard.pointee.isElsewhere { isWhole = false } else { body(shard) }
             unlock(shard)
         }
         return isWhole
     }
 
-    /// Moves the entries of the one shard to many, in the order in which they wait.
-    @usableFromInline
-    @inline(never)
-    func split() {
-        let word = directory.load(ordering: .acquiring)
-        guard word != 0, word & 63 == 0 else { return }
-        let old = Self.shard(0, of: word)
-        ShardLock(guarding: UnsafeMutableRawPointer(old)).lock()
-        defer { unlock(old) }
-        guard !old.pointee.isRetired else { return }
-
-        let logarithm = Self.shardCountLogarithm
-        let count = 1 << logarithm
-        let headerSize = Self.headerSize(count: count)
-        let block = AlignedMemory.allocate(headerSize + count * Self.shardStride)
-        let published = block.bindMemory(to: Atomic<UInt64>.self, capacity: count * 2)
-        for index in 0..<count * 2 {
-            (published + index).initialize(to: Atomic(Double.infinity.bitPattern))
-        }
-        let newFirst = block + headerSize
-        let newWord = UInt(bitPattern: newFirst) | UInt(logarithm)
-        for index in 0..<count {
-            let shard = Self.shard(index, of: newWord)
-            ShardLock(guarding: shard).initialize()
-            let tablePlace = TablePlace(index, before: newFirst)
-            tablePlace.initialize()
-            shard.initialize(
-                to: Shard(
-                    storage: makeStorage(),
-                    room: old.pointee.room,
-                    policy: old.pointee.policy,
-                    published: published + index * 2,
-                    tablePlace: tablePlace,
-                    shardCount: count
-                )
-            )
-            shard.pointee.base = old.pointee.base
-            shard.pointee.inflation = old.pointee.inflation
-            // Else an entry's epoch comes again, and uses of it move nothing while it does.
-            shard.pointee.epoch = old.pointee.epoch
-            shard.pointee.weights = old.pointee.weights
-            shard.pointee.ghosts.meanAge = old.pointee.ghosts.meanAge
-            shard.pointee.ghosts.unit = old.pointee.ghosts.unit
-            shard.pointee.storage.generation = old.pointee.storage.generation
-        }
-        move(from: old, to: newWord)
-        // Counters go to the first shard; sums are all that is ever asked for.
-        let first = Self.shard(0, of: newWord)
-        first.pointee.lookups = old.pointee.lookups
-        first.pointee.counters = old.pointee.counters
-        first.pointee.evidence = old.pointee.evidence
-        first.pointee.uses = old.pointee.uses
-        first.pointee.credit = old.pointee.credit
-        for index in 0..<count {
-            let shard = Self.shard(index, of: newWord)
-            shard.pointee.publish()
-            shard.pointee.publishTable()
-        }
-        old.pointee.storage.deallocate()
-        old.pointee.order.deallocate()
-        old.pointee.ghosts.deallocate()
-        old.pointee.wheel = nil
-        old.pointee.isRetired = true
-        directory.store(newWord, ordering: .releasing)
-    }
-
-    private func move(from old: ShardPointer, to newWord: UInt) {
-        let view = old.pointee.storage.view
-        func moveQueue(from head: UInt32) {
-            var slot = head
-            while slot != 0 {
-                let following = view[slot].pointee.next
-                let hash = old.pointee.storage.hash(of: slot)
-                let shard = Self.shard(Self.shardIndex(hash, of: newWord), of: newWord)
-                let entry = (old.pointee.storage.entries + Int(slot)).move()
-                let info = entry.meta.info
-                let moved = shard.pointee.storage.insert(entry, hash: hash)
-                shard.pointee.storage.setCost(old.pointee.storage.cost(of: slot), of: moved)
-                if SampledUses.includes(hash), info.maySample { shard.pointee.sampled += 1 }
-                if info.has(EntryInfo.expires) {
-                    shard.pointee.schedule(moved, deadline: old.pointee.wheel!.entryDeadline(of: slot))
-                }
-                shard.pointee.order.append(moved, in: shard.pointee.storage.view)
-                slot = following
-            }
-        }
-        old.pointee.order.forEachHead(moveQueue)
-    }
-
-    /// At least four shards a processor, so that two threads seldom meet: 16 to 128.
-    ///
-    /// Compiled with `CACHE_INTERNAL_CHECKS`, the environment's `CACHE_PROCESSORS` says how many there are: what holds
-    /// on a small machine need not hold on a large one.
-    static var shardCountLogarithm: Int {
-        var processors = Int(cms_processor_count())
-        #if CACHE_INTERNAL_CHECKS
-        if let value = SystemFiles.system.environment("CACHE_PROCESSORS").flatMap({ Int($0) }) { processors = value }
-        #endif
-        let wanted = 4 * max(1, processors)
-        return min(max(4, Int.bitWidth - (wanted - 1).leadingZeroBitCount), 7)
-    }
-
     /// Lets go of everything, one entry after the other.
     func destroyShards() {
-        let word = directory.load(ordering: .acquiring)
-        if word == 0 { return }
-        let count = 1 << Int(word & 63)
-        let policy = Self.shard(0, of: word).pointee.policy
-        for index in 0..<count {
-            let shard = Self.shard(index, of: word)
-            let storage = shard.pointee.storage
-            if !_isPOD(Key.self) || !_isPOD(Value.self) {
-                storage.forEachSlot { (storage.entries + Int($0)).deinitialize(count: 1) }
+        let present = directory.load(ordering: .acquiring)
+        var word = present
+        while word != 0 {
+            let first = Self.shard(0, of: word)
+            let (policy, origin) = (first.pointee.policy, first.pointee.origin)
+            let count = 1 << Int(word & 63)
+            for index in 0..<count {
+                let shard = Self.shard(index, of: word)
+                // What has moved on has been let go of. What is still to move in is not there yet, but has memory.
+                if word == present || !shard.pointee.isElsewhere { destroy(shard) }
+                shard.deinitialize(count: 1)
             }
-            storage.deallocate()
-            shard.pointee.order.deallocate()
-            shard.pointee.ghosts.deallocate()
-            shard.deinitialize(count: 1)
+            if count > 1 {
+                let headerSize = Self.headerSize(count: count)
+                let block = UnsafeMutableRawPointer(bitPattern: word & ~63)! - headerSize
+                AlignedMemory.deallocate(block, headerSize + count * Self.shardStride)
+            } else {
+                policy.deinitialize(count: 1)
+                AlignedMemory.deallocate(UnsafeMutableRawPointer(policy) - Self.policyDistance, Self.firstBlockSize)
+            }
+            word = origin?.pointee.directory ?? 0
         }
-        if count > 1 {
-            let headerSize = Self.headerSize(count: count)
-            let block = UnsafeMutableRawPointer(bitPattern: word & ~63)! - headerSize
-            AlignedMemory.deallocate(block, headerSize + count * Self.shardStride)
+    }
+
+    /// Lets go of the entries of `shard` and of its memory.
+    private func destroy(_ shard: ShardPointer) {
+        let storage = shard.pointee.storage
+        if !_isPOD(Key.self) || !_isPOD(Value.self) {
+            storage.forEachSlot { (storage.entries + Int($0)).deinitialize(count: 1) }
         }
-        policy.deinitialize(count: 1)
-        AlignedMemory.deallocate(
-            UnsafeMutableRawPointer(policy) - Self.policyDistance,
-            Self.firstBlockSize
-        )
+        shard.pointee.deallocate()
     }
 }

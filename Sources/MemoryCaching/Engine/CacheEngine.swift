@@ -17,9 +17,10 @@ public import Synchronization
 // class or an array between a call and its entry costs as much as the lookup itself.
 //
 // A cache begins without any shard, so that an empty one is only this object. The first access makes one shard, in
-// which everything is in exact order; when that has grown past ``splitCount`` entries, they move to several times as
-// many shards as there are processors, once and for ever. A thread that waits for the old shard's lock meanwhile finds
-// it retired and asks the directory again.
+// which everything is in exact order; beyond 4,096 entries they move to several times as many shards as there are
+// processors, and beyond some 65,536 to 128 (`CacheEngine+Splitting`). So small caches choose their victims among many
+// entries, and large ones keep threads apart. A thread that waits for an old shard's lock meanwhile finds that its
+// entries are elsewhere, and asks the directory again.
 //
 // # What a hit does
 //
@@ -44,7 +45,7 @@ public import Synchronization
 // its shard, then from what nobody has, then by victims of its own shard, and all of that in one critical section
 // (`CacheEngine+Room`). What a shard cannot pay for is stored as a large value, one at a time, with room collected from
 // all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys
-// are spread evenly, so shards age alike; each sixteenth victim is looked for in all of them. More are looked for in
+// are spread evenly, so shards age alike; each sixteenth victim is looked for in sixteen others. More are looked for in
 // others where cost is limited and a shard has few entries, and in order of use where the victim here would not be
 // among the oldest.
 //
@@ -60,7 +61,8 @@ public import Synchronization
 //    unlocking.
 // 3. Keys are never hashed again: what was stored is found by what was stored, whatever became of the key.
 // 4. The lock of large insertions comes before any shard's. At most one shard's lock is waited for at a time; a second
-//    one is only tried. The shared policy's lock is a leaf.
+//    one is only tried, but for new shards, whose locks nobody keeps before they have entries. The shared policy's
+//    lock is a leaf.
 // 5. A newcomer is never its own victim, nor is the entry that it replaces; what costs nothing is no victim of a cost
 //    limit.
 
@@ -96,6 +98,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
+    /// Whether a thread is making more shards.
+    let isSplitting = Atomic<Bool>(false)
     /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
     /// truth values: an empty cache is not larger for it.
     let knownPrice = Atomic<UInt32>(0)

@@ -39,9 +39,9 @@ extension CacheEngine {
     func advance(_ place: inout EngineSweep, _ body: (ShardPointer, EngineSweep) -> Bool) -> Bool {
         guard let shard = lockShard(at: place.shard) else { return true }
         defer { unlock(shard) }
-        if place.shardCount != shardCount {
+        if place.shardCount != shard.pointee.siblingCount {
             place = EngineSweep()
-            place.shardCount = shardCount
+            place.shardCount = shard.pointee.siblingCount
             return false
         }
         let end = min(place.slot + SweptPiece.mostPassed, shard.pointee.storage.highWater)

@@ -19,8 +19,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     // Lines that another processor wrote last are what a second thread costs.
 
     @usableFromInline var lookups = LookupCounters()
-    /// The cache has split: the entries are elsewhere.
-    @usableFromInline var isRetired = false
+    /// Whether the entries are in another shard: in ``origin`` still, or in those that the cache has made since.
+    @usableFromInline var isElsewhere = false
+    /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
+    @usableFromInline let mostEntries: UInt32
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
     @usableFromInline var stock = 0
     @usableFromInline var storage: EntryStorage<Key, Value>
@@ -28,7 +30,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// L as this shard knows it: raised by its own victims at once, and by those of other shards whenever it hands in
     /// its evidence. So a victim writes nothing that another shard reads.
     @usableFromInline var inflation: Double
-    /// Victims taken from here on behalf of newcomers; each sixteenth looks at the other shards.
+    /// Victims taken from here on behalf of newcomers; each sixteenth looks at other shards.
     @usableFromInline var victims: UInt32 = 0
     /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteMove(of:)``.
     @usableFromInline var epoch: UInt32 = 0
@@ -52,15 +54,15 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
     @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     @usableFromInline let tablePlace: TablePlace
-    /// By how much one tick raises L. All shards together raise it by about 2 while each entry is moved once, however
-    /// many they are, so that a difference of heights says how much was used meanwhile, also across the split. With
-    /// less than 1 the victims, which stand 1 above the L of their last move, would raise it by leaps.
-    @usableFromInline let tickLength: Double
+    /// The directory that this shard stands in; see ``CacheEngine/directory``.
+    @usableFromInline let directory: UInt
 
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
     /// Uses of sampled entries that the learner has not been told of.
     @usableFromInline var uses = SampledUses()
+    /// The shard that the entries come from; nil for the first of all.
+    @usableFromInline let origin: UnsafeMutablePointer<Shard>?
 
     @inlinable
     init(
@@ -69,17 +71,26 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         policy: UnsafeMutablePointer<SharedPolicy>,
         published: UnsafeMutablePointer<Atomic<UInt64>>?,
         tablePlace: TablePlace,
-        shardCount: Int
+        directory: UInt,
+        origin: UnsafeMutablePointer<Shard>?,
+        mostEntries: UInt32
     ) {
         self.storage = storage
         self.room = room
         self.policy = policy
         self.published = published
         self.tablePlace = tablePlace
-        tickLength = 0x1p-4 / Double(shardCount)
+        self.directory = directory
+        self.origin = origin
+        self.mostEntries = mostEntries
         inflation = policy.pointee.inflation
         base = inflation
     }
+
+    /// How many shards stand in the directory that this one stands in.
+    @inlinable
+    @inline(always)
+    var siblingCount: Int { 1 &<< Int(bitPattern: directory & 63) }
 
     // MARK: Order
 
@@ -123,10 +134,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         }
     }
 
+    /// Raises L. All shards together raise it by about 2 while each entry is moved once, however many they are, so that
+    /// a difference of heights says how much was used meanwhile, also across a split. With less than 1 the victims,
+    /// which stand 1 above the L of their last move, would raise it by leaps.
     @inlinable
     @inline(never)
     mutating func tick() {
-        inflation = policy.pointee.advanceInflation(beyond: inflation, by: tickLength)
+        inflation = policy.pointee.advanceInflation(beyond: inflation, by: 0x1p-4 / Double(siblingCount))
         // Up to 512, a `Float` tells the ticks of 128 shards apart.
         if inflation - base > 512 { rebase(by: Float(inflation - base)) }
     }

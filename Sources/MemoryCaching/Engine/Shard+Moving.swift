@@ -1,0 +1,62 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+// What becomes of a shard's state when its entries move to other shards; see `CacheEngine+Splitting`.
+extension Shard {
+    /// The heights of the least heads, of all entries and of those that cost something, as they are published.
+    var leastHeights: (all: Double, costly: Double) {
+        mutating get { (leastHeight(for: .memoryPressure), leastHeight(for: .costLimit)) }
+    }
+
+    /// Takes over what the policy has learned in `old`, before any entry comes.
+    @usableFromInline
+    mutating func inherit(from old: UnsafeMutablePointer<Shard>) {
+        base = old.pointee.base
+        inflation = old.pointee.inflation
+        // Else an entry's epoch comes again, and uses of it move nothing while it does.
+        epoch = old.pointee.epoch
+        weights = old.pointee.weights
+        ghosts.meanAge = old.pointee.ghosts.meanAge
+        ghosts.unit = old.pointee.ghosts.unit
+        storage.generation = old.pointee.storage.generation
+    }
+
+    /// Takes over what `old` has counted and not handed in yet. One of its heirs does, since all that is ever asked for
+    /// is sums.
+    @usableFromInline
+    mutating func inheritCounts(from old: UnsafeMutablePointer<Shard>) {
+        lookups = old.pointee.lookups
+        counters = old.pointee.counters
+        evidence = old.pointee.evidence
+        uses = old.pointee.uses
+        credit = old.pointee.credit
+    }
+
+    /// Says that the entries, which have moved out, are elsewhere, and that there is nothing to evict here.
+    @usableFromInline
+    mutating func retire() {
+        isElsewhere = true
+        order.removeAll()
+        publish()
+        deallocate()
+    }
+
+    /// Says that the entries are here.
+    @usableFromInline
+    mutating func open() {
+        isElsewhere = false
+        publish()
+        publishTable()
+    }
+
+    /// Frees the memory. Entries that are still in are not deinitialised.
+    mutating func deallocate() {
+        storage.deallocate()
+        order.deallocate()
+        ghosts.deallocate()
+        wheel = nil
+    }
+}

@@ -44,7 +44,7 @@ struct SplitStressTests {
     }
 
     /// What goes over all shards, whatever directory it began with.
-    enum Walk: CaseIterable { case statistics, totalCost, keys, sweep, removeAll, trim }
+    enum Walk: CaseIterable { case statistics, totalCost, keys, sweep, removeAll, trim, limits }
 
     @Test("splits beside walks over all shards", arguments: Walk.allCases)
     func walks(beside walk: Walk) {
@@ -78,6 +78,9 @@ struct SplitStressTests {
                 case .sweep: cache.removeAll { $0 < 0 }
                 case .removeAll: cache.removeAll()
                 case .trim: cache.trim(toCount: .max)
+                case .limits:
+                    cache.countLimit = 200_000
+                    cache.totalCostLimit = 1 << 40
                 }
             } while !isDone.load(ordering: .acquiring)
         }

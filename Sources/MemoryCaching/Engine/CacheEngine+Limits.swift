@@ -21,9 +21,10 @@ extension CacheEngine {
 
     /// Stores a limit while no large insertion is collecting room for the old one, and evicts until both limits hold.
     private func change(_ store: () -> Void) {
-        beginLarge()
+        let lock = room.map { ShardLock(guarding: $0) }
+        lock?.lock()
         store()
-        endLarge()
+        lock?.unlock()
         drainStocks()
         removeDiscarded()
         func exceedsCount() -> Bool { room?.pointee.exceeds(count: countLimit) ?? false }

@@ -125,7 +125,10 @@ extension CacheEngine {
         var hasNewer = false
         shard.pointee.storage.forEachCandidate(hash) { slot in
             let generation = shard.pointee.storage.generation(of: slot)
-            if slot == finding.slot, generation == finding.generation { isThere = true }
+            // A replacement keeps the generation, and may cost something else.
+            if slot == finding.slot, generation == finding.generation {
+                isThere = shard.pointee.storage.cost(of: slot) == finding.cost
+            }
             if Int32(bitPattern: generation &- finding.newest) > 0 { hasNewer = true }
             return true
         }

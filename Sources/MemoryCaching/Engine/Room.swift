@@ -80,9 +80,10 @@ struct Room: ~Copyable {
         let limit = limits.count.load(ordering: .relaxed)
         var held = places.load(ordering: .relaxed)
         if limit > 0 {
-            if !forLarge, limits.isReserved.load(ordering: .relaxed) { return false }
+            // A large insertion needs one place at most, and others leave it that.
+            let most = !forLarge && limits.isReserved.load(ordering: .relaxed) ? limit &- 1 : limit
             while true {
-                if held >= limit { return false }
+                if held >= most { return false }
                 let (exchanged, now) = places.weakCompareExchange(
                     expected: held,
                     desired: held &+ 1,

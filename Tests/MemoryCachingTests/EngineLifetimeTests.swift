@@ -143,6 +143,23 @@ struct EngineLifetimeTests {
         #expect(engine.statistics.removals(.countLimit) == 0)
     }
 
+    @Test("a wheel that follows another does not move what it gets down all wheels again")
+    func followingWheel() {
+        let now: Int64 = 1 << 50
+        func steps(in wheel: TimerWheel) -> Int {
+            let deadline = EntryDeadline(next: now + 5 << 30, last: .max)
+            for slot in UInt32(1)..<20 { wheel.schedule(slot, deadline: deadline) }
+            var steps = 1000
+            #expect(wheel.firstDue(at: now, steps: &steps) == 0)
+            return 1000 - steps
+        }
+        let old = TimerWheel()
+        #expect(steps(in: old) >= 19)
+        let heir = TimerWheel(following: old)
+        #expect(steps(in: heir) == 0)
+        #expect(heir.deadline(of: 3) == now + 5 << 30)
+    }
+
     @Test("the wheel finds what is due, no more and no less, over all its levels")
     func wheel() {
         let seed = UInt64.random(in: 1 ... .max)

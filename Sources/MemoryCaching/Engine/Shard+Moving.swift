@@ -22,6 +22,7 @@ extension Shard {
         ghosts.meanAge = old.pointee.ghosts.meanAge
         ghosts.unit = old.pointee.ghosts.unit
         storage.generation = old.pointee.storage.generation
+        wheel = old.pointee.wheel.map(TimerWheel.init(following:))
     }
 
     /// Takes over what `old` has counted and not handed in yet. One of its heirs does, since all that is ever asked for

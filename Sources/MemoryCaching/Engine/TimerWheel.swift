@@ -45,6 +45,9 @@ final class TimerWheel {
     @usableFromInline
     init() {}
 
+    /// An empty wheel as far on as `other`, so that what is scheduled need not move down all wheels again.
+    init(following other: TimerWheel) { current = other.current }
+
     deinit {
         deadlines.deallocate()
         previous.deallocate()

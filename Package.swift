@@ -136,6 +136,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "CacheStress",
+            dependencies: ["MemoryCaching", "_CacheTestSupport"],
+            path: "Tests/CacheStress",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "memory-fill",
             dependencies: ["MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure"],
             path: "Tests/MemoryFill",

@@ -11,15 +11,17 @@ import Musl
 #endif
 
 /// A thread of its own; tasks would share threads and never be preempted in the middle of a read by one another.
-struct StressThread {
-    private let thread: pthread_t
+public struct StressThread: Sendable {
+    // Sendable: a number by which the kernel knows a thread.
+    private nonisolated(unsafe) let thread: pthread_t
 
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    init(_ body: @escaping @Sendable () -> Void) {
+    /// Starts `body` in a new thread.
+    public init(_ body: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let argument = Unmanaged.passRetained(Body(body)).toOpaque()
         let error = pthread_create(
@@ -35,16 +37,20 @@ struct StressThread {
         self.thread = thread
     }
 
-    func join() { pthread_join(thread, nil) }
+    /// Waits for its end. Once.
+    public func join() { pthread_join(thread, nil) }
+
+    /// Sends it a signal; it must not have been joined.
+    public func interrupt(by signal: CInt) { pthread_kill(thread, signal) }
 }
 
 /// How a forked child ended.
-enum ForkOutcome { case right, wrong, stuck }
+public enum ForkOutcome { case right, wrong, stuck }
 
 /// Runs `body` in a forked child, which has only the calling thread and must take no lock that others may hold: neither
 /// the values' nor those by which the Swift runtime guards what it makes on first use, so that the process must have
 /// run `body` before.
-func inForkedChild(_ body: () -> Bool) -> ForkOutcome {
+public func inForkedChild(_ body: () -> Bool) -> ForkOutcome {
     // Swift hides fork(2), for good reasons that do not hold for a test of it.
     typealias Fork = @convention(c) () -> pid_t
     let fork = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
@@ -65,7 +71,7 @@ func inForkedChild(_ body: () -> Bool) -> ForkOutcome {
 }
 
 /// Leaves without unwinding threads or freeing a hundred mebibytes piece by piece.
-func endProcess(status: CInt) -> Never {
+public func endProcess(status: CInt) -> Never {
     fflush(nil)
     _exit(status)
 }

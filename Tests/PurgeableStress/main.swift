@@ -6,6 +6,7 @@
 
 import PurgeableMemory
 import Synchronization
+import _CacheTestSupport
 
 // Stresses purgeable bytes until the time is over, or as much was seen as --verified and --purged ask for, and prints
 // what it saw. The exit status is 1 if anything was corrupt, 2 if the time was over before enough was seen, 3 if a

@@ -29,9 +29,9 @@ extension CacheEngine {
 
     /// Collects room from all shards, the entries worth least first, and stores the newcomer.
     ///
-    /// While it collects, nobody else draws from what is limited: others pay by victims of their own. So all that is
-    /// evicted here adds up, and the call ends. Keys are compared before; if a candidate of the same hash has appeared
-    /// meanwhile, the room goes back and the call begins anew, because no `==` runs while a lock is held.
+    /// While it collects, others draw no limited cost and leave it one place: they pay by victims of their own. So all
+    /// that is evicted here adds up, and the call ends. Keys are compared before; if a candidate of the same hash has
+    /// appeared meanwhile, the room goes back and the call begins anew, because no `==` runs while a lock is held.
     @inlinable
     @inline(never)
     func placeLarge(

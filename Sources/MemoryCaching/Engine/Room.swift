@@ -13,7 +13,7 @@ struct CacheLimits: ~Copyable {
     @usableFromInline let count: Atomic<Int>
     /// Sum of costs at most; 0 and less are no limit.
     @usableFromInline let cost: Atomic<Int>
-    /// Whether a large insertion is collecting room: nobody else draws from what is limited meanwhile.
+    /// Whether a large insertion is collecting room: others draw no limited cost meanwhile, and leave it one place.
     @usableFromInline let isReserved = Atomic<Bool>(false)
 
     init(count: Int, cost: Int) {

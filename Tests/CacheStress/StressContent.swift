@@ -42,6 +42,11 @@ final class Tagged: Sendable {
     }
 }
 
+extension StressContent where Value == Tagged {
+    static func value(_ number: Int, version: Int) -> Tagged { Tagged(number, version) }
+    static func version(of value: Tagged, _ number: Int) -> Int? { value.version(of: number) }
+}
+
 /// Integers that are found by integers.
 enum IntegerContent: StressContent {
     static func key(_ number: Int) -> Int { number }
@@ -51,20 +56,20 @@ enum IntegerContent: StressContent {
 
 /// Objects that are found by integers.
 enum ObjectContent: StressContent {
+    typealias Value = Tagged
     static func key(_ number: Int) -> Int { number }
-    static func value(_ number: Int, version: Int) -> Tagged { Tagged(number, version) }
-    static func version(of value: Tagged, _ number: Int) -> Int? { value.version(of: number) }
 }
 
 /// Objects that are found by text of 40 bytes.
 enum TextContent: StressContent {
+    typealias Value = Tagged
     static func key(_ number: Int) -> String { "a/resource/of/some/host/number/\(100_000_000 + number)" }
-    static func value(_ number: Int, version: Int) -> Tagged { Tagged(number, version) }
-    static func version(of value: Tagged, _ number: Int) -> Int? { value.version(of: number) }
 }
 
 /// Objects that are found by keys with an `==` and a hash of their own, eight of which are alike.
 enum ForeignContent: StressContent {
+    typealias Value = Tagged
+
     struct Key: Hashable, Sendable {
         let number: Int
         static func == (left: Self, right: Self) -> Bool { left.number == right.number }
@@ -72,6 +77,4 @@ enum ForeignContent: StressContent {
     }
 
     static func key(_ number: Int) -> Key { Key(number: number) }
-    static func value(_ number: Int, version: Int) -> Tagged { Tagged(number, version) }
-    static func version(of value: Tagged, _ number: Int) -> Int? { value.version(of: number) }
 }

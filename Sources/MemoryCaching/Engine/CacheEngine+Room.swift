@@ -213,8 +213,8 @@ extension CacheEngine {
         shard.pointee.publish()
         let word = shard.pointee.directory
         let count = shard.pointee.siblingCount
-        let first = Self.shard(0, of: word).pointee.published.unsafelyUnwrapped
-        let own = (published - first) / 2
+        let own = Self.number(of: shard)
+        let first = published - own &* 2
         let looks = isFew || isByUse ? count : isRound && victims == 0 ? min(count, 16) : 3
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
         // What others have published may be out of date; who is asked publishes anew, and need not be asked again.

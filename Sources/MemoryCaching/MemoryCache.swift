@@ -43,8 +43,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @usableFromInline
     let loading: Loader<Key, Value>
 
-    /// Whether values go stale before their lifetime is over. A copy of the loader's, of which a hit needs nothing else:
-    /// so it does not read the loader's memory.
+    /// Whether values go stale before their lifetime is over. A copy of the loader's, of which a hit needs nothing
+    /// else: so it does not read the loader's memory.
     @usableFromInline
     let hasStaleWindow: Bool
 

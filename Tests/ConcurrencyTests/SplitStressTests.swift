@@ -67,7 +67,8 @@ struct SplitStressTests {
             repeat {
                 switch walk {
                 case .statistics:
-                    // Each shard is counted once: less than before would be one left out, more than there are one twice.
+                    // Each shard is counted once: less than before would be one left out, more than there are one
+                    // twice.
                     let now = cache.statistics.insertions
                     #expect(now >= insertions && now <= last)
                     insertions = now

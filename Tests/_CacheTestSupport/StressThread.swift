@@ -11,9 +11,11 @@ import Musl
 #endif
 
 /// A thread of its own; tasks would share threads and never be preempted in the middle of a read by one another.
-public struct StressThread: Sendable {
-    // Sendable: a number by which the kernel knows a thread.
-    private nonisolated(unsafe) let thread: pthread_t
+///
+/// `@unchecked Sendable`: the handle never changes, and the thread functions may be called from any thread. It is a
+/// number with Glibc and an opaque pointer with Musl.
+public struct StressThread: @unchecked Sendable {
+    private let thread: pthread_t
 
     private final class Body {
         let run: @Sendable () -> Void

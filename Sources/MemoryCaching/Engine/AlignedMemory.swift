@@ -15,10 +15,10 @@ package enum AlignedMemory {
     /// A cache line of the processors that this runs on.
     @usableFromInline package static let alignment = 64
 
-    /// Where blocks become mappings: two pages, and at least 8 KiB. What a shard outgrows would stay with the allocator:
-    /// from 128 KiB on, glibc's own threshold, a million entries of 34.7 bytes took 38.5 in 128 shards, and from 32 KiB
-    /// on 36.2. Shards that grow alike lie side by side, so that the kernel keeps few mappings: 160 more for that
-    /// million.
+    /// Where blocks become mappings: two pages, and at least 8 KiB. What a shard outgrows would stay with the
+    /// allocator: from 128 KiB on, glibc's own threshold, a million entries of 34.7 bytes took 38.5 in 128 shards, and
+    /// from 32 KiB on 36.2. Shards that grow alike lie side by side, so that the kernel keeps few mappings: 160 more
+    /// for that million.
     private static let mappedSize = max(8 << 10, 2 * cms_page_size())
 
     /// Whether a block of `byteCount` bytes is a mapping, whose pages are zeros until they are written.

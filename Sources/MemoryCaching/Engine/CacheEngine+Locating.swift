@@ -15,7 +15,8 @@ extension CacheEngine {
 
     /// The shard that `hash` leads to, locked; nil where it is in use, does not have the entries or is yet to be made.
     ///
-    /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without parameters.
+    /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without
+    /// parameters.
     @inlinable
     @inline(always)
     func lockFreeShard(_ hash: UInt64) -> ShardPointer? {

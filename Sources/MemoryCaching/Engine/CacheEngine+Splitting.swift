@@ -14,9 +14,9 @@ internal import Synchronization
 // entry has moved: each new shard says that its entries are elsewhere, and whose they are. Whoever comes to such a
 // shard moves the entries of that one old shard, under the old one's lock, and says then that they are here. So a call
 // for one key moves one shard's entries at most, and each entry is in one place at any time. Who goes over all shards
-// (a listing, statistics, a large insertion, a reaction to memory pressure) moves what is left, one shard at a time. Who
-// still holds an old shard's lock goes on in it; who gets it later finds that its entries are elsewhere, and asks the
-// directory again.
+// (a listing, statistics, a large insertion, a reaction to memory pressure) moves what is left, one shard at a time.
+// Who still holds an old shard's lock goes on in it; who gets it later finds that its entries are elsewhere, and asks
+// the directory again.
 //
 // Old shards stay in memory as long as the cache, since somebody may be waiting for their locks: 640 bytes each.
 extension CacheEngine {

@@ -15,7 +15,8 @@ package struct EngineSweep: Sendable {
 }
 
 extension CacheEngine {
-    /// Removes the obsolete among the next entries, ``SweptPiece/mostEntries`` at most, from `place` on, which moves on.
+    /// Removes the obsolete among the next entries, ``SweptPiece/mostEntries`` at most, from `place` on, which moves
+    /// on.
     ///
     /// - Parameter isObsolete: runs under the lock of a shard: it compares plain words and calls nobody.
     /// - Returns: whether the sweep has come to the end. Entries that came in behind it were not looked at.

@@ -68,8 +68,8 @@ struct EntryInfo: Equatable {
     /// Whether the entry takes part in the policy's sample where its key does: of density 1, and off no fast path.
     @inlinable @inline(always) var maySample: Bool { density == .one && !has(EntryInfo.slow) }
 
-    /// A slot without an entry: all flags at once, which no entry has (nothing costless is discardable *and* of level 15
-    /// on its first stay).
+    /// A slot without an entry: all flags at once, which no entry has (nothing costless is discardable *and* of level
+    /// 15 on its first stay).
     @inlinable @inline(always) static var vacant: EntryInfo { EntryInfo(bits: .max) }
 
     @inlinable @inline(always) func has(_ flag: UInt32) -> Bool { bits & flag != 0 }

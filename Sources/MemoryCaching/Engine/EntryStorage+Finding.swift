@@ -62,8 +62,8 @@ extension EntryStorage {
         return findOther(key, hash, isSurelyEqual)
     }
 
-    /// What ``findWithoutComparing(_:_:_:)`` does where the first entry of its tag is not the very object. A function of
-    /// its own, so that others keep no registers for candidates.
+    /// What ``findWithoutComparing(_:_:_:)`` does where the first entry of its tag is not the very object. A function
+    /// of its own, so that others keep no registers for candidates.
     @inlinable
     @inline(never)
     func findOther(

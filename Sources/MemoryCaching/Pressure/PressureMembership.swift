@@ -9,8 +9,8 @@ package import Synchronization
 
 /// A cache's membership with the governor.
 ///
-/// A cache makes one at its initialisation or with its first entry (nothing is started or registered) and keeps it; when the cache
-/// goes, the membership goes, and the governor forgets both.
+/// A cache makes one at its initialisation or with its first entry (nothing is started or registered) and keeps it;
+/// when the cache goes, the membership goes, and the governor forgets both.
 @usableFromInline
 package final class PressureMembership: Sendable {
     package let governor: MemoryGovernor

@@ -32,10 +32,10 @@ struct WordMatching: KeyMatching {
 
 /// All other keys: the entry's word is a 64-bit hash, equality is the key's own `==`.
 ///
-/// Keys that are not harmless (``KeyHash/isHarmless(_:)``) in two phases: under the lock a candidate with the same hash is copied out, after unlocking it is compared, and
-/// under the lock again the verdict holds if slot and location are the same. They cannot have come to be the same
-/// again by chance: the operation is inside the log's gate, and a location returns only after its segment has been
-/// refilled, which the gate prevents.
+/// Keys that are not harmless (``KeyHash/isHarmless(_:)``) in two phases: under the lock a candidate with the same hash
+/// is copied out, after unlocking it is compared, and under the lock again the verdict holds if slot and location are
+/// the same. They cannot have come to be the same again by chance: the operation is inside the log's gate, and a
+/// location returns only after its segment has been refilled, which the gate prevents.
 ///
 /// Candidates come in the order of the table, the same in each round but for what others have changed meanwhile. So the
 /// next verdict is looked for from the last one on, and many keys of one hash cost one comparison each.

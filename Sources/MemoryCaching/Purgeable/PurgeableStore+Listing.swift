@@ -63,7 +63,8 @@ extension PurgeableStore {
         }
     }
 
-    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard to `all`; answers where to go on, or nil at its end.
+    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard to `all`; answers where to go on, or
+    /// nil at its end.
     private func list(_ shard: Int, from first: Int, countsFallbacks: Bool, into all: inout [Listed]) -> Int? {
         let now = countsFallbacks ? fallbackEnd(at: self.now) : self.now
         return locked(shard: shard) { state in

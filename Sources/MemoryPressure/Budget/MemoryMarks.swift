@@ -11,8 +11,8 @@
 ///   large grants    small   evict      wait       levels of pressure
 /// ```
 /// With the least reserve the brink is where the first level of pressure is. The others lie between: ``ample`` below
-/// ``near``, ``watched`` below the mark, ``goal`` between ``near`` and the mark, ``halfway`` from the mark to the brink,
-/// and ``last`` where ``critical`` is.
+/// ``near``, ``watched`` below the mark, ``goal`` between ``near`` and the mark, ``halfway`` from the mark to the
+/// brink, and ``last`` where ``critical`` is.
 package struct MemoryMarks: Sendable, Equatable {
     /// Bytes that the constraint allows.
     package var limit: Int

@@ -107,8 +107,8 @@ struct StayQueues {
         }
     }
 
-    /// Moves `slot` to the end of its queue, at `height`. Not by ``unlink(_:in:)`` and ``append(_:in:)``, which may meet
-    /// an empty queue: most hits on entries in order of use come here.
+    /// Moves `slot` to the end of its queue, at `height`. Not by ``unlink(_:in:)`` and ``append(_:in:)``, which may
+    /// meet an empty queue: most hits on entries in order of use come here.
     @inlinable
     @inline(always)
     func moveToEnd(_ slot: UInt32, height: Float, in slab: SlabView) {
@@ -135,9 +135,9 @@ struct StayQueues {
         }
     }
 
-    /// Writes the height of a queue's new head and plays its games, up to the first that it does not change. Mostly that
-    /// is the first of all: what was enqueued one after the other has one height as a rule. Then nothing is written that
-    /// another processor would have to fetch.
+    /// Writes the height of a queue's new head and plays its games, up to the first that it does not change. Mostly
+    /// that is the first of all: what was enqueued one after the other has one height as a rule. Then nothing is
+    /// written that another processor would have to fetch.
     @inlinable
     func setHead(of index: Int, height: Float) {
         let tournament = tournament.unsafelyUnwrapped

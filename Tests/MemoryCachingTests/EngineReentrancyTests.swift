@@ -264,6 +264,39 @@ struct EngineDiscardingTests {
         #expect(engine.contains(1) && engine.contains(3))
     }
 
+    @Test("a search that splits overtake passes over nothing")
+    func overtakenSearch() {
+        let engine = CacheEngine<Int, Discardable>(hooks: Discardable.hooks)
+        let old = (0..<6_000).map { _ in Discardable() }
+        for key in old.indices { engine.setValue(old[key], forKey: key) }
+        let shardCount = engine.shardCount
+        var met = Set<ObjectIdentifier>()
+        var next = old.count
+        engine.forEachDiscardable { entry in
+            met.insert(ObjectIdentifier(entry.value))
+            // From the middle on, each step brings the split nearer.
+            for _ in 0..<60 where met.count > 3_000 && engine.shardCount == shardCount {
+                engine.setValue(Discardable(), forKey: next)
+                next += 1
+            }
+        }
+        #expect(engine.shardCount > shardCount)
+        #expect(old.allSatisfy { met.contains(ObjectIdentifier($0)) })
+    }
+
+    @Test("the dead make room at each insertion into a small cache, wherever the search stands")
+    func pruningInTurn() {
+        let engine = CacheEngine<Int, Discardable>(countLimit: 8, ordering: .reuse, hooks: Discardable.hooks)
+        let values = (0..<60).map { _ in Discardable() }
+        for key in 0..<8 { engine.setValue(values[key], forKey: key) }
+        for key in 8..<60 {
+            // The newest dies, and the rest must stay.
+            values[key - 1].discard()
+            engine.setValue(values[key], forKey: key)
+            #expect((0..<7).allSatisfy { engine.contains($0) } && engine.contains(key))
+        }
+    }
+
     @Test("under pressure unused content goes first")
     func pressure() {
         let engine = CacheEngine<Int, Discardable>(hooks: Discardable.hooks)

@@ -23,8 +23,9 @@ extension CacheEngine {
         guard entryCount <= SweptPiece.mostEntries || insertions % UInt32(SweptPiece.mostEntries / 4) == 0 else {
             return
         }
-        var place = SweepPlace(word: pruningPlace.load(ordering: .relaxed))
-        let entries = nextDiscardable(&place)
+        var place = EngineSweep(word: pruningPlace.load(ordering: .relaxed))
+        var entries: [DiscardableEntry] = []
+        if nextDiscardable(&place, into: &entries) { place = EngineSweep() }
         pruningPlace.store(place.word, ordering: .relaxed)
         for entry in entries where hooks.isDiscarded(entry.value) {
             remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
@@ -42,52 +43,26 @@ extension CacheEngine {
 
     typealias DiscardableEntry = (hash: UInt64, slot: UInt32, generation: UInt32, value: Value)
 
-    /// Where a sweep has got to: a shard, and the next slot in it.
-    struct SweepPlace {
-        var shard = 0
-        var slot: UInt32 = 1
-
-        init() {}
-
-        init(word: UInt64) {
-            shard = Int(word >> 32)
-            slot = max(1, UInt32(truncatingIfNeeded: word))
-        }
-
-        var word: UInt64 { UInt64(shard) << 32 | UInt64(slot) }
-    }
-
     /// Calls `body`, with no lock held, with every entry whose content can be discarded.
     func forEachDiscardable(_ body: (DiscardableEntry) -> Void) {
         guard hasDiscardable.load(ordering: .relaxed) else { return }
-        var place = SweepPlace()
-        repeat { nextDiscardable(&place).forEach(body) } while place.shard != 0 || place.slot != 1
+        var place = EngineSweep()
+        var isDone = false
+        while !isDone {
+            var entries: [DiscardableEntry] = []
+            isDone = nextDiscardable(&place, into: &entries)
+            entries.forEach(body)
+        }
     }
 
-    /// The next entries whose content can be discarded, from `place` on, which moves on: behind the last shard to the
-    /// beginning.
-    private func nextDiscardable(_ place: inout SweepPlace) -> [DiscardableEntry] {
-        guard let shard = lockShard(at: place.shard) else {
-            place = SweepPlace()
-            return []
+    /// Appends the next entries whose content can be discarded, from `place` on, which moves on; true behind the last.
+    private func nextDiscardable(_ place: inout EngineSweep, into entries: inout [DiscardableEntry]) -> Bool {
+        advance(&place) { shard, place in
+            let storage = shard.pointee.storage
+            guard storage.view[place.slot].pointee.info.has(EntryInfo.discardable) else { return false }
+            let value = storage.entries[Int(place.slot)].value
+            entries.append((storage.hash(of: place.slot), place.slot, storage.generation(of: place.slot), value))
+            return true
         }
-        defer { unlock(shard) }
-        let storage = shard.pointee.storage
-        var entries: [DiscardableEntry] = []
-        let end = min(place.slot + SweptPiece.mostPassed, storage.highWater)
-        while place.slot < end, entries.count < SweptPiece.mostEntries {
-            let slot = place.slot
-            place.slot += 1
-            let info = storage.view[slot].pointee.info
-            guard info != .vacant, info.has(EntryInfo.discardable) else { continue }
-            let value = storage.entries[Int(slot)].value
-            entries.append((storage.hash(of: slot), slot, storage.generation(of: slot), value))
-        }
-        if place.slot >= storage.highWater {
-            place.shard += 1
-            place.slot = 1
-            if place.shard == shard.pointee.siblingCount { place.shard = 0 }
-        }
-        return entries
     }
 }

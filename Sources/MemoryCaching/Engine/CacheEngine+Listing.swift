@@ -37,7 +37,9 @@ extension CacheEngine {
     package func removeAll(where isInvalid: (Key) -> Bool) {
         var place = EngineSweep()
         var met: [Met] = []
-        while nextEntries(from: &place, into: &met) {
+        var isDone = false
+        while !isDone {
+            isDone = nextEntries(from: &place, into: &met)
             for entry in met where isInvalid(entry.key) { remove(entry) }
         }
     }
@@ -49,10 +51,10 @@ extension CacheEngine {
         let key: Key
     }
 
-    /// The next entries from `place` on, ``SweptPiece/mostEntries`` at most; false behind the last one.
+    /// The next entries from `place` on, ``SweptPiece/mostEntries`` at most; true if they are the last.
     private func nextEntries(from place: inout EngineSweep, into met: inout [Met]) -> Bool {
         met.removeAll(keepingCapacity: true)
-        return !advance(&place) { shard, place in
+        return advance(&place) { shard, place in
             let storage = shard.pointee.storage
             let generation = storage.generation(of: place.slot)
             met.append(Met(place: place, generation: generation, key: storage.entries[Int(place.slot)].key))

@@ -12,6 +12,16 @@ package struct EngineSweep: Sendable {
     fileprivate(set) var shardCount = 0
 
     package init() {}
+
+    /// The place that ``word`` gave.
+    init(word: UInt64) {
+        shard = Int(word >> 40)
+        shardCount = Int(truncatingIfNeeded: word >> 32) & 0xFF
+        slot = max(1, UInt32(truncatingIfNeeded: word))
+    }
+
+    /// The place in one word: a shard, the number of shards, both at most 128, and the slot.
+    var word: UInt64 { UInt64(shard) << 40 | UInt64(shardCount) << 32 | UInt64(slot) }
 }
 
 extension CacheEngine {
@@ -33,17 +43,18 @@ extension CacheEngine {
         }
     }
 
-    /// Calls `body`, with their shard locked, with the next entries from `place` on, which moves on; true if there is
-    /// no next one.
+    /// Calls `body`, with their shard locked, with the next entries from `place` on, which moves on; true if these are
+    /// the last.
     ///
     /// - Parameter body: answers whether the entry counts: a piece ends after ``SweptPiece/mostEntries`` that do.
     func advance(_ place: inout EngineSweep, _ body: (ShardPointer, EngineSweep) -> Bool) -> Bool {
         guard let shard = lockShard(at: place.shard) else { return true }
         defer { unlock(shard) }
         if place.shardCount != shard.pointee.siblingCount {
+            let isElsewhere = place.shard > 0
             place = EngineSweep()
             place.shardCount = shard.pointee.siblingCount
-            return false
+            if isElsewhere { return false }
         }
         let end = min(place.slot + SweptPiece.mostPassed, shard.pointee.storage.highWater)
         var left = SweptPiece.mostEntries
@@ -55,6 +66,6 @@ extension CacheEngine {
             place.shard += 1
             place.slot = 1
         }
-        return false
+        return place.shard == place.shardCount
     }
 }

@@ -155,7 +155,7 @@ struct EngineLifetimeTests {
         }
         let old = TimerWheel()
         #expect(steps(in: old) >= 19)
-        let heir = TimerWheel(following: old)
+        let heir = old.following(slots: 8)
         #expect(steps(in: heir) == 0)
         #expect(heir.deadline(of: 3) == now + 5 << 30)
     }

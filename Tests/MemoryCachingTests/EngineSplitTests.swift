@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCachingTestKit
+import Synchronization
 import Testing
 
 @testable import MemoryCaching
@@ -115,6 +116,16 @@ struct EngineSplitTests {
         while !engine.removeSome(from: &place, where: { $0 % 2 == 0 }) {}
         #expect(engine.count == last / 2)
         #expect((0..<last).allSatisfy { (engine.value(forKey: $0) == nil) == ($0 % 2 == 0) })
+        engine._checkInvariants()
+    }
+
+    @Test("what a thread of the parent was about to split, the child splits")
+    func inheritedSplit() {
+        let engine = CacheEngine<Int, Int>()
+        // As a child of a fork finds it when its parent was in the middle of a split.
+        engine.splittingProcess.store(.max, ordering: .relaxed)
+        #expect(fill(engine, beyond: 64) { $0 } > 65_000)
+        #expect(engine.splittingProcess.load(ordering: .relaxed) == 0)
         engine._checkInvariants()
     }
 

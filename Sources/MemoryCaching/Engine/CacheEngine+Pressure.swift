@@ -69,7 +69,7 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package func evict(bytes: Int, below price: Double) -> Int {
         removeExpired()
-        return evictor(self, bytes, price)
+        return specialized.evictLeast(self, bytes, price)
     }
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 internal import CMemoryShims
+internal import ForkSafety
 internal import MemoryPressure
 internal import Synchronization
 
@@ -54,8 +55,10 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func split(_ word: UInt) {
-        guard !isSplitting.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        defer { isSplitting.store(false, ordering: .releasing) }
+        // What a thread of the parent of a fork was about to do, nobody does in the child.
+        let process = UInt32(truncatingIfNeeded: ForkGeneration.current) &+ 1
+        guard splittingProcess.exchange(process, ordering: .acquiringAndReleasing) != process else { return }
+        defer { splittingProcess.store(0, ordering: .releasing) }
         guard directory.load(ordering: .acquiring) == word else { return }
         // What is to move into these has come.
         forEachShard { _ in }
@@ -111,9 +114,10 @@ extension CacheEngine {
         let word = shard.pointee.directory
         let step = 1 << Int(origin.pointee.directory & 63)
         let index = Self.number(of: shard) & (step - 1)
-        let heirs = stride(from: index, to: 1 << Int(word & 63), by: step)
+        let count = 1 << Int(word & 63)
+        let heirs = stride(from: index, to: count, by: step)
         // Nobody writes into the new shards before they say that their entries are here.
-        for index in heirs { Self.shard(index, of: word).pointee.inherit(from: origin) }
+        for index in heirs { Self.shard(index, of: word).pointee.inherit(from: origin, heirs: count / step) }
         moveEntries(from: origin, to: word)
         Self.shard(index, of: word).pointee.inheritCounts(from: origin)
         origin.pointee.room.pointee.giveBack(places: 0, cost: origin.pointee.stock)

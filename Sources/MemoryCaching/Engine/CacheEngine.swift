@@ -98,18 +98,15 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
-    /// Whether a thread is making more shards.
-    let isSplitting = Atomic<Bool>(false)
+    /// The process in which a thread is making more shards, by its ``ForkGeneration`` and 1; 0 while none is.
+    let splittingProcess = Atomic<UInt32>(0)
     /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
     /// truth values: an empty cache is not larger for it.
     let knownPrice = Atomic<UInt32>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
     @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
-    /// Evicts as the governor asks; see ``evict(bytes:below:)``. The governor knows a cache by a protocol, and what is
-    /// called by a protocol is compiled for any key and value: evicting so takes six times as long. So whoever makes an
-    /// engine gives it an evictor, compiled for the key and the value that it has.
-    let evictor: Evictor
+    let specialized: Specialized
 
     struct Settings {
         var name: String
@@ -117,7 +114,24 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         nonisolated(unsafe) var observer: ((Key, Value, RemovalCause) -> Void)?
     }
 
-    @usableFromInline typealias Evictor = (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int
+    /// What is to be compiled for the key and the value though it is called by code that is compiled for any: by the
+    /// governor, which knows a cache by a protocol, and by what goes over all shards. Without that, evicting and moving
+    /// entries take six times as long. Whoever makes an engine compiles these for it.
+    @usableFromInline
+    struct Specialized {
+        /// See ``CacheEngine/evictLeast(_:below:)``.
+        let evictLeast: (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int
+        /// See ``CacheEngine/moveIn(_:)``.
+        let moveIn: (_ engine: CacheEngine, _ shard: ShardPointer) -> Void
+
+        @usableFromInline
+        init(
+            evictLeast: @escaping (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int,
+            moveIn: @escaping (_ engine: CacheEngine, _ shard: ShardPointer) -> Void
+        ) {
+            (self.evictLeast, self.moveIn) = (evictLeast, moveIn)
+        }
+    }
 
     /// A cache without entries.
     ///
@@ -151,7 +165,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             idleLifetime,
             fallbackLifetime,
             governor,
-            evictor: { engine, bytes, price in engine.evictLeast(bytes, below: price) }
+            Specialized(evictLeast: { $0.evictLeast($1, below: $2) }, moveIn: { $0.moveIn($1) })
         )
     }
 
@@ -166,7 +180,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         _ idleLifetime: Duration?,
         _ fallbackLifetime: Duration?,
         _ governor: MemoryGovernor?,
-        evictor: @escaping Evictor
+        _ specialized: Specialized
     ) {
         limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering
@@ -175,7 +189,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
         self.fallbackLifetime = max(0, fallbackLifetime?.saturatedNanoseconds ?? 0)
         self.governor = governor
-        self.evictor = evictor
+        self.specialized = specialized
         settings = ForkSafeMutex(Settings(name: name))
     }
 

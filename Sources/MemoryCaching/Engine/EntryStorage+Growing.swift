@@ -9,14 +9,24 @@ extension EntryStorage {
     /// Words of a table up to which it is rebuilt at once: half as many entries, in some 100 µs.
     @inlinable static var mostRebuilt: Int { 1 << 14 }
 
+    /// Takes memory for `count` entries at once, where there are none yet.
+    @usableFromInline
+    mutating func reserve(_ count: Int) {
+        var wanted = capacity
+        // Slot 0 is none.
+        while wanted <= count { wanted &*= 2 }
+        if wanted > capacity { growSlab(to: wanted) }
+        if wanted &* 2 > Int(bitPattern: tableMask) &+ 1 { growTable(to: wanted &* 2) }
+    }
+
     @inlinable
     @inline(never)
-    mutating func growTable() {
+    mutating func growTable(to newSize: Int) {
         if oldTable != nil { moveWords(places: .max) }
         let size = Int(bitPattern: tableMask &+ 1)
         (oldTable, oldMask, movedPlaces) = (table, tableMask, 0)
-        table = AlignedMemory.allocateZeros(size &* 8).bindMemory(to: UInt32.self, capacity: size &* 2)
-        tableMask = UInt(bitPattern: size &* 2 &- 1)
+        table = AlignedMemory.allocateZeros(newSize &* 4).bindMemory(to: UInt32.self, capacity: newSize)
+        tableMask = UInt(bitPattern: newSize &- 1)
         if size <= Self.mostRebuilt {
             forEachSlot { link($0, hash: hash(of: $0)) }
             movedPlaces = UInt(bitPattern: size)
@@ -51,8 +61,7 @@ extension EntryStorage {
 
     @inlinable
     @inline(never)
-    mutating func growSlab() {
-        let grown = capacity &* 2
+    mutating func growSlab(to grown: Int) {
         let stride = MemoryLayout<Entry<Key, Value>>.stride
         entries = AlignedMemory.grow(UnsafeMutableRawPointer(entries), from: capacity &* stride, to: grown &* stride)
             .assumingMemoryBound(to: Entry<Key, Value>.self)

@@ -33,7 +33,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var table: UnsafeMutablePointer<UInt32>
     @usableFromInline var tableMask: UInt
     @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
-    /// The smaller table whose words are moving to the present one; see ``growTable()``.
+    /// The smaller table whose words are moving to the present one; see ``growTable(to:)``.
     @usableFromInline var oldTable: UnsafeMutablePointer<UInt32>?
     /// Hash (low half) and generation (high half) by slot, where the key's type or the values' content needs them.
     @usableFromInline var identities: UnsafeMutablePointer<UInt64>?
@@ -122,14 +122,14 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Puts an entry into a vacant slot and its word into the table. The key must not be there.
     @inlinable
     mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64) -> UInt32 {
-        if UInt(bitPattern: count &+ 1) &* 2 > tableMask &+ 1 { growTable() }
+        if UInt(bitPattern: count &+ 1) &* 2 > tableMask &+ 1 { growTable(to: Int(bitPattern: tableMask &+ 1) &* 2) }
         if oldTable != nil { moveWords() }
         let slot: UInt32
         if firstVacant != 0 {
             slot = firstVacant
             firstVacant = view[slot].pointee.next
         } else {
-            if Int(highWater) == capacity { growSlab() }
+            if Int(highWater) == capacity { growSlab(to: capacity &* 2) }
             slot = highWater
             highWater &+= 1
         }

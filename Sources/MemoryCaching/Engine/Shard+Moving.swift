@@ -11,9 +11,10 @@ extension Shard {
         mutating get { (leastHeight(for: .memoryPressure), leastHeight(for: .costLimit)) }
     }
 
-    /// Takes over what the policy has learned in `old`, before any entry comes.
+    /// Takes over what the policy has learned in `old`, before any entry comes, and memory for the share of one of so
+    /// many heirs, which else would be asked of the kernel and moved several times over.
     @usableFromInline
-    mutating func inherit(from old: UnsafeMutablePointer<Shard>) {
+    mutating func inherit(from old: UnsafeMutablePointer<Shard>, heirs: Int) {
         base = old.pointee.base
         inflation = old.pointee.inflation
         // Else an entry's epoch comes again, and uses of it move nothing while it does.
@@ -22,7 +23,8 @@ extension Shard {
         ghosts.meanAge = old.pointee.ghosts.meanAge
         ghosts.unit = old.pointee.ghosts.unit
         storage.generation = old.pointee.storage.generation
-        wheel = old.pointee.wheel.map(TimerWheel.init(following:))
+        storage.reserve(old.pointee.storage.count / heirs)
+        wheel = old.pointee.wheel?.following(slots: storage.capacity)
     }
 
     /// Takes over what `old` has counted and not handed in yet. One of its heirs does, since all that is ever asked for

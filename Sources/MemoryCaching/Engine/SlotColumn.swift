@@ -14,6 +14,9 @@ struct SlotColumn<Element: BitwiseCopyable & FixedWidthInteger> {
 
     init() {}
 
+    /// With room for `count` slots.
+    init(count: Int) { grow(to: count) }
+
     subscript(_ slot: Int) -> Element {
         get { elements.unsafelyUnwrapped[slot] }
         nonmutating set { elements.unsafelyUnwrapped[slot] = newValue }

@@ -69,7 +69,7 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package func evict(bytes: Int, below price: Double) -> Int {
         removeExpired()
-        return specialized.evictLeast(self, bytes, price)
+        return specialized(self, .evictLeast(bytes: bytes, price: price))
     }
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;

@@ -108,7 +108,7 @@ extension CacheEngine {
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
-            specialized.moveIn(self, shard)
+            _ = specialized(self, .moveIn(shard))
         }
     }
 
@@ -137,7 +137,7 @@ extension CacheEngine {
                 for next in stride(from: index, to: presentCount, by: count) { visit(next, of: present, body) }
                 return
             }
-            specialized.moveIn(self, shard)
+            _ = specialized(self, .moveIn(shard))
         }
     }
 

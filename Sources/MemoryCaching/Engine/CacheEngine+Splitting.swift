@@ -55,8 +55,9 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func split(_ word: UInt) {
-        // What a thread of the parent of a fork was about to do, nobody does in the child.
-        let process = UInt32(truncatingIfNeeded: ForkGeneration.current) &+ 1
+        // What a thread of the parent of a fork was about to do, nobody does in the child. Of 255 processes one below
+        // the other, each has another name.
+        let process = UInt8(ForkGeneration.current % 255) + 1
         guard splittingProcess.exchange(process, ordering: .acquiringAndReleasing) != process else { return }
         defer { splittingProcess.store(0, ordering: .releasing) }
         guard directory.load(ordering: .acquiring) == word else { return }

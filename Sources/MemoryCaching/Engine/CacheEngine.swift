@@ -98,15 +98,17 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let pruningPlace = Atomic<UInt64>(0)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
-    /// The process in which a thread is making more shards, by its ``ForkGeneration`` and 1; 0 while none is.
-    let splittingProcess = Atomic<UInt32>(0)
+    /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
+    let splittingProcess = Atomic<UInt8>(0)
     /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
     /// truth values: an empty cache is not larger for it.
     let knownPrice = Atomic<UInt32>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
     @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
-    let specialized: Specialized
+    /// Performs work as whoever makes the engine has compiled it, for the key and the value that it has. One closure,
+    /// because a second one would make each empty cache larger.
+    let specialized: (_ engine: CacheEngine, _ work: SpecializedWork) -> Int
 
     struct Settings {
         var name: String
@@ -114,22 +116,24 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         nonisolated(unsafe) var observer: ((Key, Value, RemovalCause) -> Void)?
     }
 
-    /// What is to be compiled for the key and the value though it is called by code that is compiled for any: by the
+    /// What is to be compiled for the key and the value though it is asked for by code that is compiled for any: by the
     /// governor, which knows a cache by a protocol, and by what goes over all shards. Without that, evicting and moving
-    /// entries take six times as long. Whoever makes an engine compiles these for it.
+    /// entries take six times as long.
     @usableFromInline
-    struct Specialized {
+    enum SpecializedWork {
         /// See ``CacheEngine/evictLeast(_:below:)``.
-        let evictLeast: (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int
-        /// See ``CacheEngine/moveIn(_:)``.
-        let moveIn: (_ engine: CacheEngine, _ shard: ShardPointer) -> Void
+        case evictLeast(bytes: Int, price: Double)
+        /// See ``CacheEngine/moveIn(_:)``; answers 0.
+        case moveIn(ShardPointer)
+    }
 
-        @usableFromInline
-        init(
-            evictLeast: @escaping (_ engine: CacheEngine, _ bytes: Int, _ price: Double) -> Int,
-            moveIn: @escaping (_ engine: CacheEngine, _ shard: ShardPointer) -> Void
-        ) {
-            (self.evictLeast, self.moveIn) = (evictLeast, moveIn)
+    @inlinable
+    func perform(_ work: SpecializedWork) -> Int {
+        switch work {
+        case .evictLeast(let bytes, let price): return evictLeast(bytes, below: price)
+        case .moveIn(let shard):
+            moveIn(shard)
+            return 0
         }
     }
 
@@ -165,7 +169,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
             idleLifetime,
             fallbackLifetime,
             governor,
-            Specialized(evictLeast: { $0.evictLeast($1, below: $2) }, moveIn: { $0.moveIn($1) })
+            specialized: { engine, work in engine.perform(work) }
         )
     }
 
@@ -180,7 +184,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         _ idleLifetime: Duration?,
         _ fallbackLifetime: Duration?,
         _ governor: MemoryGovernor?,
-        _ specialized: Specialized
+        specialized: @escaping (_ engine: CacheEngine, _ work: SpecializedWork) -> Int
     ) {
         limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering

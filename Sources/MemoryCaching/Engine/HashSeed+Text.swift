@@ -34,11 +34,13 @@
 // Algorithmic Complexity Attacks", USENIX Security 2003). This attacker knows everything but the seed of the cache, and
 // sees no hash, because none leaves the process.
 //
-// 1. *A factor that is zero* makes the product zero whatever the other factor is, so that one block hides all that
-//    came before it: wyhash's source calls that "blind multiplication". wyhash's default secrets are published, so
-//    that anybody can write a block that is equal to one, for all seeds at once. Here both factors contain secrets. The
-//    first factor is never zero, because m has its highest bit set and no ASCII byte has. The second is zero for one
-//    of 2^64 words, which the attacker would have to guess for each block anew, because the state is secret.
+// 1. *A factor that is zero or all ones* makes the fold zero or all ones, whatever the other factor is, so that one
+//    block hides all that came before it: wyhash's source calls that "blind multiplication". wyhash's default secrets
+//    are published, so that anybody can write a block that is equal to one, for all seeds at once. Here both factors
+//    contain secrets. The first factor is never zero, because m has its highest bit set and no ASCII byte has; it is
+//    all ones for one word, which the attacker would have to guess, if m has the highest bits of its other seven bytes
+//    set, too. The second is zero or all ones for two of 2^64 words, to be guessed for each block anew, because the
+//    state is secret.
 // 2. *Texts that differ in one block.* With x = first ^ m and y = second ^ state unknown, the attacker chooses
 //    differences d and e and needs fold(x, y) = fold(x ^ d, y ^ e). UMAC's NH is made of such products (Black, Halevi,
 //    Krawczyk, Krovetz and Rogaway, "UMAC: Fast and Secure Message Authentication", CRYPTO 1999), with addition in the

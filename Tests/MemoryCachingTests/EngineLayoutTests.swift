@@ -43,8 +43,9 @@ struct EngineLayoutTests {
             let read = changedLines(of: engine, key: key) { _ = engine.value(forKey: key) }
             if read > 1 { wideHits += 1 }
         }
-        // Now and then a shard hands in what it has seen, or takes its victim from another. One key in 16 is sampled.
-        #expect(wideInsertions * 8 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
+        // Now and then a shard hands in what it has seen, or takes its victim from another. One key in 16 is sampled:
+        // the newcomer or the victim of one insertion in eight.
+        #expect(wideInsertions * 6 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
         #expect(wideHits * 8 < count, "\(wideHits) of \(count) hits wrote more than one line")
     }
 }

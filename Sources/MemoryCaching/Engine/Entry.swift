@@ -65,9 +65,6 @@ struct EntryInfo: Equatable {
     /// What an entry keeps as long as its value's kind and worth are the same: density and all flags but those of use.
     @inlinable @inline(always) static var kind: UInt32 { 0xFFF << 10 | costless | slow }
 
-    /// Whether the entry takes part in the policy's sample where its key does: of density 1, and off no fast path.
-    @inlinable @inline(always) var maySample: Bool { density == .one && !has(EntryInfo.slow) }
-
     /// A slot without an entry: all flags at once, which no entry has (nothing costless is discardable *and* of level
     /// 15 on its first stay).
     @inlinable @inline(always) static var vacant: EntryInfo { EntryInfo(bits: .max) }

@@ -8,19 +8,27 @@ public import Synchronization
 
 // What a shard notes of sampled keys, for `RecencyRival`. Out of line, because one key in 16 comes here.
 extension Shard {
+    /// Whether an entry takes part in the policy's sample where its key does.
+    @inlinable
+    func maySample(_ info: EntryInfo) -> Bool {
+        info.density.code == sampledDensity && !info.has(EntryInfo.discardable | EntryInfo.exact)
+    }
+
     /// The first use in its stay of an entry whose flags are `info`. One that finds no room is not noted: a hit waits
     /// for nothing and makes no memory.
     @inlinable
     @inline(never)
     mutating func noteTouch(_ info: EntryInfo, _ hash: UInt64) {
-        if info.maySample, !uses.isFull { uses.append(.touch, hash) }
+        if maySample(info), !uses.isFull { uses.append(.touch, hash) }
     }
 
     /// A new entry whose flags are `info`.
     @inlinable
     @inline(never)
     mutating func noteInsertion(_ info: EntryInfo, _ hash: UInt64) {
-        guard info.maySample else { return }
+        // The first sampled entry says which density is. Of one density are all, or recency is no rival.
+        if sampledDensity < 0 { sampledDensity = info.density.code }
+        guard maySample(info) else { return }
         sampled &+= 1
         uses.growth &+= 1
         note(.insertion, hash)
@@ -31,12 +39,13 @@ extension Shard {
     @inlinable
     @inline(never)
     mutating func noteDeparture(_ info: EntryInfo, _ hash: UInt64, _ cause: RemovalCause) {
-        guard info.maySample else { return }
+        guard maySample(info) else { return }
         sampled &-= 1
         uses.growth &-= 1
         switch cause {
         case .countLimit, .costLimit, .memoryPressure: break
-        case .expired, .discarded, .replaced, .removed: note(.removal, hash)
+        case .expired: note(.expiry, hash)
+        case .discarded, .replaced, .removed: note(.removal, hash)
         }
     }
 
@@ -49,10 +58,10 @@ extension Shard {
     @inlinable
     @inline(never)
     mutating func noteReplacement(of slot: UInt32, _ old: EntryInfo, by new: EntryInfo) {
-        guard old.maySample != new.maySample else { return }
+        guard maySample(old) != maySample(new) else { return }
         let hash = storage.hash(of: slot)
         guard SampledUses.includes(hash) else { return }
-        if new.maySample { noteInsertion(new, hash) } else { noteDeparture(old, hash, .replaced) }
+        if maySample(new) { noteInsertion(new, hash) } else { noteDeparture(old, hash, .replaced) }
     }
 
     /// Everything has been removed at once. A shard that holds nothing may still have departures to tell of.

@@ -122,8 +122,8 @@ package struct PolicyLearner: Sendable {
         let isSteady = classWeights[index] == steadyWeights[index]
         let step = FastLogarithm.power(ratio, 0.02)
         steadyWeights[index] = clamped(Double(steadyWeights[index]) * step)
-        // Where densities differ, recency alone is no rival, and nothing is sampled.
-        if rival.isAhead && meanDensity == 0 {
+        // Where the densities of what was evicted differ, recency alone is no rival.
+        if rival.isAhead && expenseSquares == 0 {
             // A power of .1 four times, because the series is exact for small powers alone.
             let tenth = FastLogarithm.power(ratio, 0.1)
             let correction = min(max(tenth * tenth * tenth * tenth, 1 / 1.5), 1.5)

@@ -7,11 +7,11 @@
 /// Uses of sampled keys that a shard has seen since it last told the learner.
 ///
 /// One key in 16 is sampled, by its hash: with one in 8, the misses after changes of all keys fall by less than .01 of
-/// LRU's. Entries take part that are of density 1 and whose hits look at neither the clock nor the content. Where
-/// sizes and costs differ, LRU is no rival; and what expires is a hit of no policy.
+/// LRU's. Entries take part that are of one density, that of the first, and that have no content to discard. Where sizes
+/// and costs differ, LRU is no rival.
 @usableFromInline
 struct SampledUses {
-    @usableFromInline enum Kind: UInt32 { case touch, insertion, removal }
+    @usableFromInline enum Kind: UInt32 { case touch, insertion, removal, expiry }
 
     /// Fingerprints above, kinds in the lowest two bits; those before ``count`` are in use.
     @usableFromInline var words = SIMD8<UInt32>()
@@ -60,6 +60,10 @@ struct SampledUses {
 /// law for each of eight settings (exponents .7 and 1, 500 to 20,000 entries) LRU was never ahead. Of the hits in the
 /// cache, only the first in each stay is seen, because a hit must not do more; the others count for neither side.
 ///
+/// The shadow knows no lifetimes. A key that only the shadow holds, and whose lifetime is over meanwhile, would count as
+/// a hit of LRU's. As many keys are in the shadow alone as in the cache alone; so each entry that expires in the cache
+/// counts once against LRU. Where few expire, that changes nothing; where many do, LRU is never ahead.
+///
 /// A pure value: uses in, a verdict out.
 struct RecencyRival: Sendable {
     /// Whether LRU does better now.
@@ -93,6 +97,9 @@ struct RecencyRival: Sendable {
             case .insertion:
                 misses += 1
                 if shadow.use(fingerprint) { advantage += 1 }
+            case .expiry:
+                advantage -= 1
+                shadow.remove(fingerprint)
             default: shadow.remove(fingerprint)
             }
             shadow.trim(to: held >> thinning)

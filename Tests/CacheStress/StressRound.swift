@@ -162,14 +162,18 @@ final class StressRound<Content: StressContent>: Sendable {
 
     /// Has children of fork make a cache of their own and read it, while this process is at work in all others.
     private func fork() {
-        while goesOn {
-            let outcome = inForkedChild {
-                let own = Cache(options: .init(evictsUnderMemoryPressure: false))
-                for number in 0..<6000 { own.setValue(Content.value(number, version: 7), forKey: Content.key(number)) }
-                return (0..<6000).allSatisfy { number in
-                    own.value(forKey: Content.key(number)).map { Content.version(of: $0, number) == 7 } ?? false
-                }
+        let body = {
+            let own = Cache(options: .init(evictsUnderMemoryPressure: false))
+            for number in 0..<6000 { own.setValue(Content.value(number, version: 7), forKey: Content.key(number)) }
+            return (0..<6000).allSatisfy { number in
+                own.value(forKey: Content.key(number)).map { Content.version(of: $0, number) == 7 } ?? false
             }
+        }
+        // Here once: the Swift runtime makes what it needs for a type at its first use, under locks of its own, which a
+        // child would find held for ever if another thread was making something at that moment.
+        if !body() { report("a cache of its own", 0) }
+        while goesOn {
+            let outcome = inForkedChild(body)
             switch outcome {
             case .right: counters.forks.add(1, ordering: .relaxed)
             case .wrong: report("a child of fork", 0)

@@ -58,23 +58,38 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - cost: what a value costs, for those that are set without saying. Runs on the caller's thread, outside every
     ///     lock. Negative costs count as 0. Without a closure, values are measured under a cost limit; see
     ///     ``CacheCostProviding``.
-    public init(
+    @inlinable
+    public convenience init(
         name: String = "",
         countLimit: Int = 0,
         totalCostLimit: Int = 0,
         options: MemoryCacheOptions<Key, Value> = .init(),
         cost: (@Sendable (Key, Value) -> Int)? = nil
     ) {
+        // Inlinable for this closure: so the caller's module compiles it for the key and the value.
+        self.init(name, countLimit, totalCostLimit, options, cost, specialized: { $0.perform($1) })
+    }
+
+    @usableFromInline
+    init(
+        _ name: String,
+        _ countLimit: Int,
+        _ totalCostLimit: Int,
+        _ options: MemoryCacheOptions<Key, Value>,
+        _ cost: (@Sendable (Key, Value) -> Int)?,
+        specialized: @escaping CacheEngine<Key, Value>.Specialized
+    ) {
         engine = CacheEngine(
-            name: name,
-            countLimit: countLimit,
-            totalCostLimit: totalCostLimit,
-            ordering: .worth,
-            hooks: .discardableContent(),
-            clock: options.clock is ContinuousClock ? nil : options.clock,
-            idleLifetime: options.expiresAfterAccess,
-            fallbackLifetime: options.keepsExpiredFor,
-            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
+            name,
+            countLimit,
+            totalCostLimit,
+            .worth,
+            .discardableContent(),
+            options.clock is ContinuousClock ? nil : options.clock,
+            options.expiresAfterAccess,
+            options.keepsExpiredFor,
+            options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
+            specialized: specialized
         )
         engine.removalObserver = options.removalHandler
         loading = Loader(into: engine, options: options, clock: engine.clock, cost: cost)

@@ -108,6 +108,7 @@ enum Kind: String, CaseIterable {
             "readable": \(readable), "share": \(share), "wrong": \(wrong), \
             "limit": \(budget.limitBytes ?? 0), "used": \(budget.usedBytes), "trims": \(governor.trims), \
             "trimMilliseconds": \(governor.trimNanoseconds / 1_000_000), "trimmed": \(governor.bytesTrimmed), \
+            "insertions": \(count), "looks": \(governor.looks), \
             "reactions": \(governor.reactions), "reactionsFreed": \(governor.bytesFreed), \
             "insertionsPerSecond": \(Int(Double(count) / (fillTime / .seconds(1)))), \
             "fillMilliseconds": \(Int(fillTime / .milliseconds(1))), \

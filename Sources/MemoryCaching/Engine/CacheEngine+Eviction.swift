@@ -205,6 +205,6 @@ extension CacheEngine {
     }
 
     /// Has every shard say how cheap its cheapest entry is: before entries are taken from all of them.
-    @usableFromInline
+    @inlinable
     func publishAll() { forEachShard { $0.pointee.publish() } }
 }

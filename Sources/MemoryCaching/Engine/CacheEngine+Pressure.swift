@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
+public import Synchronization
 
 extension CacheEngine: ReclaimableCache {
     /// Made with the first shard; nil where the cache takes no part, or is empty.
@@ -18,10 +18,18 @@ extension CacheEngine: ReclaimableCache {
 
     @usableFromInline
     package var marginalPrice: Double {
+        Double(bitPattern: UInt64(UInt(bitPattern: specialized(self, .leastPrice))))
+    }
+
+    /// The price of the next byte to go: of the cheapest entry in all shards that are not in use.
+    @inlinable
+    @inline(never)
+    func leastPrice() -> Double {
+        let bytesPerCostlessEntry = Double(bytesPerCostlessEntry)
         var price = Double.infinity
         let isWhole = forEachFreeShard { shard in
             price = min(price, shard.pointee.leastHeight(for: .costLimit))
-            price = min(price, shard.pointee.leastCostlessHeight() / Double(bytesPerCostlessEntry))
+            price = min(price, shard.pointee.leastCostlessHeight() / bytesPerCostlessEntry)
         }
         // A shard in use is not waited for: with 160 threads that wanted room in 40 caches, 156 stood waiting to ask
         // for prices. What was known before serves, and 0, which has the cache asked, where nothing was: a cache that

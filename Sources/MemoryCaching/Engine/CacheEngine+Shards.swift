@@ -113,7 +113,7 @@ extension CacheEngine {
     }
 
     /// Calls `body` with every shard, each locked for the time.
-    @usableFromInline
+    @inlinable
     func forEachShard(_ body: (ShardPointer) -> Void) {
         let word = directory.load(ordering: .acquiring)
         if word == 0 { return }
@@ -122,7 +122,8 @@ extension CacheEngine {
 
     /// Calls `body` with the shard of number `index` in the directory `word`, locked, or with all those that its
     /// entries have moved on to: each entry is in one of the shards that are visited, whenever a split happens.
-    private func visit(_ index: Int, of word: UInt, _ body: (ShardPointer) -> Void) {
+    @inlinable
+    func visit(_ index: Int, of word: UInt, _ body: (ShardPointer) -> Void) {
         let shard = Self.shard(index, of: word)
         while true {
             ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
@@ -142,6 +143,7 @@ extension CacheEngine {
     }
 
     /// Calls `body` with every shard that is not in use, each locked for the time; returns whether these were all.
+    @inlinable
     func forEachFreeShard(_ body: (ShardPointer) -> Void) -> Bool {
         let word = directory.load(ordering: .acquiring)
         if word == 0 { return true }

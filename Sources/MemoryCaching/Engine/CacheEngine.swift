@@ -102,13 +102,13 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let splittingProcess = Atomic<UInt8>(0)
     /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
     /// truth values: an empty cache is not larger for it.
-    let knownPrice = Atomic<UInt32>(0)
+    @usableFromInline let knownPrice = Atomic<UInt32>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
     @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
     /// Performs work as whoever makes the engine has compiled it, for the key and the value that it has. One closure,
     /// because a second one would make each empty cache larger.
-    let specialized: (_ engine: CacheEngine, _ work: SpecializedWork) -> Int
+    @usableFromInline let specialized: Specialized
 
     struct Settings {
         var name: String
@@ -123,14 +123,19 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     enum SpecializedWork {
         /// See ``CacheEngine/evictLeast(_:below:)``.
         case evictLeast(bytes: Int, price: Double)
+        /// See ``CacheEngine/leastPrice()``; answers the bits of a price.
+        case leastPrice
         /// See ``CacheEngine/moveIn(_:)``; answers 0.
         case moveIn(ShardPointer)
     }
+
+    @usableFromInline typealias Specialized = (_ engine: CacheEngine, _ work: SpecializedWork) -> Int
 
     @inlinable
     func perform(_ work: SpecializedWork) -> Int {
         switch work {
         case .evictLeast(let bytes, let price): return evictLeast(bytes, below: price)
+        case .leastPrice: return Int(bitPattern: UInt(leastPrice().bitPattern))
         case .moveIn(let shard):
             moveIn(shard)
             return 0
@@ -184,7 +189,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         _ idleLifetime: Duration?,
         _ fallbackLifetime: Duration?,
         _ governor: MemoryGovernor?,
-        specialized: @escaping (_ engine: CacheEngine, _ work: SpecializedWork) -> Int
+        specialized: @escaping Specialized
     ) {
         limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering

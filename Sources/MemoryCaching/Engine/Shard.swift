@@ -196,6 +196,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func leastHeight(for cause: RemovalCause) -> Double { base + Double(order.leastHeight(for: cause)) }
 
     /// The same of those that cost nothing.
+    @inlinable
     mutating func leastCostlessHeight() -> Double { base + Double(order.costless.leastHeight) }
 
     /// The entry to go next for `cause`, having given those at the heads that have been used another stay: at most 32

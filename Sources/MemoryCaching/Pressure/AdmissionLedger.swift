@@ -68,9 +68,12 @@ struct AdmissionLedger: Sendable {
     private(set) var reuse = 1.0
     private var lastUsed: Int?
 
-    /// The bounds of a grant near the mark: 1/2048 of the limit, so that 64 shards together hold 1/32 of it, a quarter
-    /// of what lies beyond the mark at least. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look.
-    static func nearGrant(_ limit: Int) -> Int { min(max(limit / 2048, 32 << 10), 1 << 20) }
+    /// The bounds of a grant near the mark: 1/2048 of the limit, and an eighth of what the play leaves beside what is
+    /// outstanding, so that all shards of all caches together hold no more than insertions may carry usage beyond the
+    /// mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look; 4 KiB at least however many ask.
+    static func nearGrant(_ look: Look, outstanding: Int) -> Int {
+        min(max(look.limit / 2048, 32 << 10), 1 << 20, max((look.marks.play - outstanding) / 8, 4 << 10))
+    }
 
     /// The bounds of a grant far from the mark: a 2048th of the room, so that 64 shards hold a 32nd of it; an eighth of
     /// what half the room leaves beside what is outstanding; 64 MiB at most, and 16 KiB at least however many ask.
@@ -104,7 +107,7 @@ struct AdmissionLedger: Sendable {
         if look.used <= look.marks.near {
             return Decision(grant: Self.farGrant(look, outstanding: outstanding))
         }
-        let grant = Self.nearGrant(look.limit)
+        let grant = Self.nearGrant(look, outstanding: outstanding)
         let most = max(look.marks.leastStep, min(2 * charge, MemoryMarks.leastReserve(look.limit)))
         var decision = relieve(look, atMost: most)
         // At the brink every insertion asks again: what it is charged may be far from what it takes.

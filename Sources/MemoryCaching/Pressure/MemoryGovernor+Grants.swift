@@ -49,6 +49,7 @@ extension MemoryGovernor {
             return keepBelowCeiling(granting: 1 << 20, to: figures, overrun: overrun, budget: nil)
         }
         let (look, question, decision, becameTight) = state.withLock { state in
+            state.statistics.looks += 1
             state.reserve.inserted(charge, by: Platform.currentThreadNumber, limit: reading.limit, now: now)
             let look = state.look(reading, now: now)
             collectSpent(&state)
@@ -68,7 +69,8 @@ extension MemoryGovernor {
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)
         // A system call: the others know by now that nobody need look.
         if let question { learn(from: question, of: figures) }
-        if becameTight { revokeCredits() }
+        // No more than the play was granted near the mark, or is left of what was granted before.
+        if becameTight, unspent > look.marks.play { revokeCredits() }
         carryOut(decision)
         return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.limit)
     }

@@ -54,11 +54,12 @@ extension MemoryGovernor: PressureThreadClient {
             if isWanted { trim(self.now(), before: nil) }
             return now &+ 1_000_000_000
         }
-        let (look, isBurst, watch) = state.withLock { state in
+        let (look, isBurst, exceedsPlay, watch) = state.withLock { state in
             collectSpent(&state)
             let look = state.look(reading, now: now)
             let isBurst = state.watch.note(look, inserted: state.expected, unreported: unspent, now: now)
-            return (look, isBurst, state.watch)
+            let exceedsPlay = state.watch.exceedsPlay(look)
+            return (look, isBurst, exceedsPlay, state.watch)
         }
         // Whatever takes memory so fast, or so far, does not wait until trims are paced.
         if isBurst || look.used > look.marks.halfway {
@@ -70,7 +71,7 @@ extension MemoryGovernor: PressureThreadClient {
         // What insertions carry usage beyond the mark is their own play. More is not: what they have been granted was
         // measured by another size of values, or others are at work. From half of that on usage is brought back to
         // the mark all the same: whoever carried it there may not insert again.
-        if look.untilMark < -look.marks.play { revokeCredits() }
+        if exceedsPlay { revokeCredits() }
         if look.untilMark < -look.marks.leastRelief, let exact = gauge.read(now: now, exact: true) {
             let decision = state.withLock { state in
                 let look = state.look(exact, now: now)

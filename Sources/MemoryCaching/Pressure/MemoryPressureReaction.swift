@@ -53,6 +53,8 @@ package struct PressureStatistics: Sendable, Equatable {
     package var trims = 0
     package var bytesTrimmed = 0
     package var trimNanoseconds: UInt64 = 0
+    /// How often an insertion had to look at usage.
+    package var looks = 0
 
     mutating func add(_ reaction: MemoryPressureReaction) {
         reactions += 1

@@ -56,8 +56,11 @@ struct ReserveEstimate: Sendable {
     private var returning = Rate()
     private var inserters: [Inserter] = []
 
-    /// Takes note that an eviction freed `bytes`.
-    mutating func evicted(_ bytes: Int, in nanoseconds: UInt64) { evicting.note(bytes, in: nanoseconds) }
+    /// Takes note that an eviction freed `bytes`. What a grant asks for may be a few entries, and takes as long as
+    /// asking every shard for its least: that tells nothing of how fast a burst's worth goes.
+    mutating func evicted(_ bytes: Int, in nanoseconds: UInt64) {
+        if bytes >= 32 << 10 { evicting.note(bytes, in: nanoseconds) }
+    }
 
     /// Takes note that a trim returned `bytes` to the system.
     mutating func returned(_ bytes: Int, in nanoseconds: UInt64) { returning.note(bytes, in: nanoseconds) }

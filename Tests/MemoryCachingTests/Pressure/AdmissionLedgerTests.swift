@@ -188,6 +188,23 @@ private struct ModelProcess {
         for _ in 0..<64 { outstanding += AdmissionLedger.farGrant(look, outstanding: outstanding) }
         #expect(outstanding <= look.untilMark / 2 + 64 * 16 << 10)
     }
+
+    /// At the mark they hold no more than insertions may carry usage beyond it, but for the least grant: in a small
+    /// container as in a large one, with as many shards as there are.
+    @Test(arguments: [16, 96, 256, 4096, 65_536]) func grantsAtTheMarkArePlay(mebibytes: Int) {
+        let limit = mebibytes << 20
+        for used in [limit - limit / 8 - limit / 32, limit - limit / 8, limit - limit / 16] {
+            let look = AdmissionLedger.Look(limit: limit, used: used)
+            var outstanding = 0
+            var ledger = AdmissionLedger()
+            for _ in 0..<128 {
+                let grant = ledger.admit(look, outstanding: outstanding).grant
+                #expect(grant > 0)
+                outstanding += grant
+            }
+            #expect(outstanding <= look.marks.play + 128 * 4 << 10)
+        }
+    }
 }
 
 @Suite struct InsertionEstimateTests {

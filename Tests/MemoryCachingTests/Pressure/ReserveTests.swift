@@ -53,6 +53,15 @@ import _CacheTestSupport
         #expect(reserve.releaseRate > slow * 10)
     }
 
+    @Test func evictionsOfFewEntriesTellNothingOfABurst() {
+        var reserve = ReserveEstimate()
+        for _ in 0..<100 { reserve.evicted(1 << 20, in: 1_000_000) }
+        let rate = reserve.releaseRate
+        #expect(rate > 0)
+        for _ in 0..<100_000 { reserve.evicted(240, in: 20_000) }
+        #expect(reserve.releaseRate == rate)
+    }
+
     @Test func valuesInTheMakingStayFreeForASecond() {
         var reserve = ReserveEstimate()
         for thread in 0..<8 as Range<UInt> {
@@ -102,6 +111,22 @@ import _CacheTestSupport
         #expect(isBurst)
         isBurst = watch.note(look(222), inserted: 0, unreported: 0, now: 10 * Self.millisecond)
         #expect(!isBurst)
+    }
+
+    /// Grants are taken back where usage rises beyond the play, at every look that finds it higher, and not where it
+    /// stays there because the allocator cannot return what was evicted.
+    @Test func grantsAreTakenBackOnlyWhileUsageRises() {
+        var watch = UsageWatch()
+        let marks = look(0).marks
+        func exceeds(_ used: Int) -> Bool { watch.exceedsPlay(.init(limit: 256 << 20, used: used)) }
+        let far = marks.mark + marks.play
+        #expect(!exceeds(marks.mark) && !exceeds(far))
+        #expect(exceeds(far + 4096) && exceeds(far + 8192))
+        for _ in 0..<100 { #expect(!exceeds(far + 8192) && !exceeds(far + 4096)) }
+        #expect(exceeds(far + 12_288))
+        // Not below the mark meanwhile: the same stay there.
+        #expect(!exceeds(marks.mark + 1) && !exceeds(far + 12_288))
+        #expect(!exceeds(marks.mark) && exceeds(far + 4096))
     }
 
     @Test func looksAreRareWhereNothingMovesAndNeverSoNearTheMark() {

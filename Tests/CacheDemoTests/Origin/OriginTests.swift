@@ -26,7 +26,8 @@ import Testing
     }
 
     @Test func `a thumbnail is right, and with any bit changed it is wrong`() {
-        let thumbnail = Thumbnail(key: 5)
+        // A small one: all of it is read for every byte.
+        let thumbnail = (0..<100).map { Thumbnail(key: $0) }.min { $0.wordCount < $1.wordCount }!
         var bytes = thumbnail.bytes
         #expect(bytes.withUnsafeBytes { thumbnail.isRight($0) })
         for index in bytes.indices {

@@ -26,7 +26,8 @@ import _CacheTestSupport
                 Issue.record("seed \(seed): differs after step \(step)")
                 return
             }
-            if step % 10 == 0 { query(model, data, &random) }
+            // Foundation makes a Data of a subclass byte by byte: most of the test's time.
+            if step % (span > 1_000 ? 50 : 10) == 0 { query(model, data, &random) }
             if Bool.random(using: &random) {
                 data.endContentAccess()
                 #expect(data.beginContentAccess())
@@ -66,13 +67,15 @@ import _CacheTestSupport
         let location = Int.random(in: 0...model.length, using: &random)
         let range = NSRange(location: location, length: Int.random(in: 0...model.length - location, using: &random))
         #expect(data.subdata(with: range) == model.subdata(with: range))
-        #expect(data.base64EncodedString() == model.base64EncodedString())
         #expect(data as Data == model as Data)
         #expect(data.isEqual(model) && model.isEqual(data))
         #expect(data.isEqual(to: model as Data) && model.isEqual(to: data as Data))
         #expect(data.hash == model.hash)
         if model.length < 300 { #expect(data.description == model.description) }
-        if model.length < 3_000 { #expect(data.debugDescription == model.debugDescription) }
+        if model.length < 3_000 {
+            #expect(data.debugDescription == model.debugDescription)
+            #expect(data.base64EncodedString() == model.base64EncodedString())
+        }
         var buffers = [[UInt8]](repeating: .init(repeating: 0, count: range.length), count: 2)
         data.getBytes(&buffers[0], range: range)
         model.getBytes(&buffers[1], range: range)

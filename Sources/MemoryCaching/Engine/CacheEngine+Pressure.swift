@@ -131,11 +131,12 @@ extension CacheEngine {
     @inline(__always)
     func charge(_ newcomer: Newcomer, to shard: ShardPointer) -> Bool {
         let isSpent = shard.pointee.credit.spend(min(newcomer.cost, Self.largestCharge))
-        return (isSpent || (Self.isSixteenth(newcomer.hash) && isLookOverdue)) && !UserCode.isRunning
+        let looks = shard.pointee.credit.isNearMark || Self.isSixteenth(newcomer.hash)
+        return (isSpent || (looks && isLookOverdue)) && !UserCode.isRunning
     }
 
-    /// Whether this insertion is one of those that look at the clock: one in sixteen, wherever it goes. Shards that
-    /// counted for themselves would all begin anew together when their credits are revoked.
+    /// Whether this insertion is one of those that look at the clock anyway: one in sixteen, wherever it goes. Shards
+    /// that counted for themselves would all begin anew together when their credits are revoked.
     @inlinable
     @inline(__always)
     static func isSixteenth(_ hash: UInt64) -> Bool { hash & 0xF0_0000_0000 == 0 }

@@ -100,6 +100,7 @@ extension CacheEngine {
     }
 
     /// The shard of number `index`, locked; nil where there are not so many.
+    @inlinable
     func lockShard(at index: Int) -> ShardPointer? {
         while true {
             let word = directory.load(ordering: .acquiring)

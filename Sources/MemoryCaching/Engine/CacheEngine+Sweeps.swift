@@ -53,7 +53,12 @@ extension CacheEngine {
     /// Removes entries whose lifetime is over, and that are kept no longer.
     @usableFromInline
     package func removeExpired() {
-        guard usesLifetimes.load(ordering: .relaxed) else { return }
+        if usesLifetimes.load(ordering: .relaxed) { _ = specialized(self, .removeExpired) }
+    }
+
+    @inlinable
+    @inline(never)
+    func sweepExpired() {
         let now = fallbackEnd(at: clock.nanoseconds())
         // Handlers are told after each piece. A handler that asks for the count sweeps, too, and is told after the last
         // one: else it would call itself as many levels deep as there are pieces.
@@ -77,7 +82,7 @@ extension CacheEngine {
 
     /// Removes from `shard`, which is locked, some of what has outlived its lifetime, the entry at `slot` among them,
     /// which is about to be replaced, so that it is no fallback any more: 0 if that has, else `slot`.
-    @usableFromInline
+    @inlinable
     @inline(never)
     func removeExpired(
         _ shard: ShardPointer,
@@ -94,7 +99,8 @@ extension CacheEngine {
     }
 
     /// Removes up to ``SweptPiece/mostEntries`` expired entries from `shard`, which is locked. Whether those were all.
-    private func removeSomeExpired(
+    @inlinable
+    func removeSomeExpired(
         _ shard: ShardPointer,
         at now: Int64,
         into departures: inout EntryDepartures<Key, Value>
@@ -109,7 +115,8 @@ extension CacheEngine {
         return false
     }
 
-    private func removeExpired(
+    @inlinable
+    func removeExpired(
         _ slot: UInt32,
         _ shard: ShardPointer,
         into departures: inout EntryDepartures<Key, Value>

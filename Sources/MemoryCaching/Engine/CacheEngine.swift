@@ -123,6 +123,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     enum SpecializedWork {
         /// See ``CacheEngine/evictLeast(_:below:)``.
         case evictLeast(bytes: Int, price: Double)
+        /// See ``CacheEngine/sweepExpired()``; answers 0.
+        case removeExpired
         /// See ``CacheEngine/leastPrice()``; answers the bits of a price.
         case leastPrice
         /// See ``CacheEngine/moveIn(_:)``; answers 0.
@@ -135,6 +137,9 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     func perform(_ work: SpecializedWork) -> Int {
         switch work {
         case .evictLeast(let bytes, let price): return evictLeast(bytes, below: price)
+        case .removeExpired:
+            sweepExpired()
+            return 0
         case .leastPrice: return Int(bitPattern: UInt(leastPrice().bitPattern))
         case .moveIn(let shard):
             moveIn(shard)

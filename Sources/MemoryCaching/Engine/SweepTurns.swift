@@ -15,11 +15,18 @@ struct SweptPiece {
     static var mostPassed: UInt32 { 2048 }
 
     /// Entries that the shard had before.
-    var held: Int
+    @usableFromInline var held: Int
     /// Entries that the piece has taken out.
-    var removed: Int
+    @usableFromInline var removed: Int
     /// Whether nothing is left to take out.
-    var isDone: Bool
+    @usableFromInline var isDone: Bool
+
+    @inlinable
+    init(held: Int, removed: Int, isDone: Bool) {
+        self.held = held
+        self.removed = removed
+        self.isDone = isDone
+    }
 }
 
 /// Sweeps shards by turns, a piece of each at a time.
@@ -32,6 +39,7 @@ struct SweptPiece {
 ///
 /// - Parameter piece: Sweeps a piece of a shard, which has its first turn or a further one; nil where there is no such
 ///   shard. Shards may be added meanwhile.
+@usableFromInline
 func sweepByTurns(_ piece: (_ shard: Int, _ isFirst: Bool) -> SweptPiece?) {
     var waiting: [(shard: Int, allowance: Int)] = []
     var newcomer = 0

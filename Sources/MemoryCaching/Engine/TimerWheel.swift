@@ -66,5 +66,6 @@ final class TimerWheel {
     func firstDue(at now: Int64, steps: inout Int) -> UInt32 { state.pointee.firstDue(at: now, steps: &steps) }
 
     /// Has the next search begin anew: one that ends with steps left has then compared all.
+    @usableFromInline
     func restart() { state.pointee.restart() }
 }

@@ -72,8 +72,12 @@ struct AdmissionLedger: Sendable {
     /// outstanding, so that all shards of all caches together hold no more than insertions may carry usage beyond the
     /// mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look; 4 KiB at least however many ask.
     static func nearGrant(_ look: Look, outstanding: Int) -> Int {
-        min(max(look.limit / 2048, 32 << 10), 1 << 20, max((look.marks.play - outstanding) / 8, 4 << 10))
+        min(leastEviction(look.limit), max((look.marks.play - outstanding) / 8, 4 << 10))
     }
+
+    /// What is evicted at once at least where anything must be, for this grant and those to come: each eviction has the
+    /// shards of a cache say which of their entries is the least, and with small grants that took longer than all else.
+    static func leastEviction(_ limit: Int) -> Int { min(max(limit / 2048, 32 << 10), 1 << 20) }
 
     /// The bounds of a grant far from the mark: a 2048th of the room, so that 64 shards hold a 32nd of it; an eighth of
     /// what half the room leaves beside what is outstanding; 64 MiB at most, and 16 KiB at least however many ask.
@@ -114,8 +118,9 @@ struct AdmissionLedger: Sendable {
         decision.grant = decision.waits ? 1 : grant
         let usable = Int(Double(max(0, holes - max(0, -look.untilMark))) * max(reuse, 0.1))
         let missing = min(max(0, grant - max(0, look.untilMark) - usable), grant)
-        decision.evict += missing
-        holes += missing
+        let batch = missing > 0 ? max(missing, Self.leastEviction(look.limit)) : 0
+        decision.evict += batch
+        holes += batch
         return decision
     }
 

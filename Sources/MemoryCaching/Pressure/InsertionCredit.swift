@@ -26,15 +26,20 @@ package struct InsertionCredit: Sendable {
     /// Sum of the costs given with those insertions.
     @usableFromInline package var costs: Int
 
+    /// Whether it was granted near the mark. Then every insertion looks at the clock: the next value may be ten
+    /// thousand times as large as those that the credit was measured by, and sixteen of them more than there is.
+    @usableFromInline package var isNearMark: Bool
+
     /// A credit of nothing: the first insertion asks.
     @inlinable package init() {
         self.init(grantedBytes: 0, leastCharge: 0)
     }
 
     /// A credit of `grantedBytes`.
-    @inlinable package init(grantedBytes: Int, leastCharge: Int) {
+    @inlinable package init(grantedBytes: Int, leastCharge: Int, isNearMark: Bool = false) {
         self.grantedBytes = grantedBytes
         self.leastCharge = leastCharge
+        self.isNearMark = isNearMark
         remainingBytes = grantedBytes
         insertions = 0
         costs = 0
@@ -68,5 +73,6 @@ package struct InsertionCredit: Sendable {
         grantedBytes &+= grant.grantedBytes
         remainingBytes &+= grant.grantedBytes
         leastCharge = grant.leastCharge
+        isNearMark = grant.isNearMark
     }
 }

@@ -26,7 +26,7 @@ extension MemoryGovernor {
         var sellers = participants()
         // Asked for once, and then of whoever has sold: the others' change little meanwhile. A price takes a look at
         // every shard, and nobody's matters where there is one seller.
-        var prices = sellers.count == 1 ? [0] : sellers.map(\.price)
+        var prices = sellers.count == 1 ? [0] : sellers.map { $0.latePrice(at: begin) }
         var freed = 0
         var lastPrice = -Double.infinity
         state.withLock { $0.disturbances += 1 }
@@ -48,7 +48,7 @@ extension MemoryGovernor {
             lastPrice = max(lastPrice, prices[cheapest])
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
             // own price has nothing to sell.
-            let price = sellers.count == 1 ? 0 : seller.price
+            let price = sellers.count == 1 ? 0 : seller.price(at: begin)
             if given > 0 || price > prices[cheapest] && price.isFinite {
                 prices[cheapest] = price
             } else {

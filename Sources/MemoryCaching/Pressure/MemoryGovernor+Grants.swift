@@ -11,7 +11,7 @@ internal import Synchronization
 // How much an inserting thread may insert before it asks again.
 extension MemoryGovernor {
     /// Whether it is so long since usage was looked at that a burst could have reached the brink. Reads the clock (20
-    /// to 50 ns): to be asked at every sixteenth insertion.
+    /// to 50 ns): to be asked at every sixteenth insertion, and near the mark at each.
     @usableFromInline
     package var isLookOverdue: Bool { now() >= nextLook.load(ordering: .relaxed) }
 
@@ -64,6 +64,7 @@ extension MemoryGovernor {
             return (look, question, decision, state.isTight && !wasTight)
         }
         nextLook.store(now &+ look.respite, ordering: .relaxed)
+        isNearMark.store(look.used > look.marks.near, ordering: .relaxed)
         let isAmple = look.used < look.marks.ample && !isUnderPressure
         allowance.store(isAmple ? look.untilMark / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)

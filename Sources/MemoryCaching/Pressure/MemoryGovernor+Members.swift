@@ -25,8 +25,22 @@ extension MemoryGovernor {
         let figures: PressureFigures
         let bytesPerCost: Double
 
-        /// The price of a byte of real memory.
-        var price: Double { cache.marginalPrice / bytesPerCost }
+        /// The price of a byte of real memory, as the cache names it now.
+        func price(at now: UInt64) -> Double {
+            let price = cache.marginalPrice / bytesPerCost
+            // One that has nothing to sell may have something the next moment.
+            figures.price.store(price.bitPattern, ordering: .relaxed)
+            figures.pricedAt.store(price.isFinite ? now : 0, ordering: .relaxed)
+            return price
+        }
+
+        /// The same, or what the cache named less than a millisecond ago: a price takes a look at every shard of it,
+        /// 2 µs with 128, and twenty caches were asked before each eviction of some entries from one.
+        func latePrice(at now: UInt64) -> Double {
+            let asked = figures.pricedAt.load(ordering: .relaxed)
+            guard asked != 0, now &- asked < 1_000_000 else { return price(at: now) }
+            return Double(bitPattern: figures.price.load(ordering: .relaxed))
+        }
     }
 
     func register(_ cache: any ReclaimableCache, with figures: PressureFigures) {

@@ -80,6 +80,8 @@ package final class MemoryGovernor: Sendable {
     /// The fork generation of the process that this governor governs.
     let process = ForkGeneration.current
 
+    /// Whether usage was near the mark when it was last looked at.
+    let isNearMark = Atomic(false)
     /// Bytes that may be granted without another look, and until when.
     let allowance = Atomic(0)
     let allowanceEnds = Atomic<UInt64>(0)

@@ -46,7 +46,11 @@ package final class PressureMembership: Sendable {
             charging: charged / max(1, spent.insertions),
             to: figures
         )
-        return InsertionCredit(grantedBytes: grant, leastCharge: figures.leastCharge.load(ordering: .relaxed))
+        return InsertionCredit(
+            grantedBytes: grant,
+            leastCharge: figures.leastCharge.load(ordering: .relaxed),
+            isNearMark: governor.isNearMark.load(ordering: .relaxed)
+        )
     }
 }
 
@@ -66,6 +70,9 @@ package final class PressureFigures: Sendable {
     /// Bytes that the governor has asked this cache to give back, and bytes that the cache said it gave.
     package let bytesAsked = Atomic(0)
     package let bytesReturned = Atomic(0)
+    /// The bits of the price that the cache named last, and when; see ``MemoryGovernor/Participant/price(at:)``.
+    let price = Atomic<UInt64>(0)
+    let pricedAt = Atomic<UInt64>(0)
 
     func publish(_ estimate: InsertionEstimate) {
         leastCharge.store(estimate.leastCharge, ordering: .relaxed)

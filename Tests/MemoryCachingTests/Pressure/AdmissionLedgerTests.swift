@@ -173,6 +173,25 @@ private struct ModelProcess {
         #expect(process.live > 32 << 20)
     }
 
+    /// However small the grants are, of a thousand shards that share the play, the insertions that they are for make an
+    /// eviction each 2,048th of the limit, and not each its own.
+    @Test func smallGrantsAreEvictedForTogether() {
+        var ledger = AdmissionLedger()
+        let look = AdmissionLedger.Look(limit: 256 << 20, used: 225 << 20)
+        var (granted, evicted, evictions) = (0, 0, 0)
+        _ = ledger.admit(look, outstanding: look.marks.play)
+        for _ in 0..<10_000 {
+            let decision = ledger.admit(look, outstanding: look.marks.play)
+            ledger.observe(look, inserted: decision.grant)
+            granted += decision.grant
+            evicted += decision.evict
+            evictions += decision.evict > 0 ? 1 : 0
+        }
+        #expect(granted == 10_000 * 4 << 10)
+        #expect(evicted >= granted - 1 << 20 && evicted <= granted + 1 << 20)
+        #expect(evictions <= granted / AdmissionLedger.leastEviction(look.limit) + 1)
+    }
+
     @Test func farFromTheMarkNothingIsEvicted() {
         var ledger = AdmissionLedger()
         for used in stride(from: 0, to: 200 << 20, by: 1 << 20) {

@@ -20,7 +20,6 @@ extension Shard {
         // Else an entry's epoch comes again, and uses of it move nothing while it does.
         epoch = old.pointee.epoch
         weights = old.pointee.weights
-        sampledDensity = old.pointee.sampledDensity
         ghosts.meanAge = old.pointee.ghosts.meanAge
         ghosts.unit = old.pointee.ghosts.unit
         storage.generation = old.pointee.storage.generation

@@ -10,9 +10,7 @@ public import Synchronization
 extension Shard {
     /// Whether an entry takes part in the policy's sample where its key does.
     @inlinable
-    func maySample(_ info: EntryInfo) -> Bool {
-        info.density.code == sampledDensity && !info.has(EntryInfo.discardable | EntryInfo.exact)
-    }
+    func maySample(_ info: EntryInfo) -> Bool { !info.has(EntryInfo.discardable | EntryInfo.exact) }
 
     /// The first use in its stay of an entry whose flags are `info`. One that finds no room is not noted: a hit waits
     /// for nothing and makes no memory.
@@ -26,8 +24,6 @@ extension Shard {
     @inlinable
     @inline(never)
     mutating func noteInsertion(_ info: EntryInfo, _ hash: UInt64) {
-        // The first sampled entry says which density is. Of one density are all, or recency is no rival.
-        if sampledDensity < 0 { sampledDensity = info.density.code }
         guard maySample(info) else { return }
         sampled &+= 1
         uses.growth &+= 1

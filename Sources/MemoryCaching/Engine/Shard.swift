@@ -39,8 +39,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var movesInEpoch: UInt32 = 0
     /// Sampled entries here.
     @usableFromInline var sampled: Int32 = 0
-    /// The code of the density that sampled entries are of; below 0 before the first.
-    @usableFromInline var sampledDensity: Int32 = -1
     @usableFromInline var credit = InsertionCredit()
     @usableFromInline var counters = ShardCounters()
 

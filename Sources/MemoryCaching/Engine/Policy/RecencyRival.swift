@@ -7,8 +7,7 @@
 /// Uses of sampled keys that a shard has seen since it last told the learner.
 ///
 /// One key in 16 is sampled, by its hash: with one in 8, the misses after changes of all keys fall by less than .01 of
-/// LRU's. Entries take part that are of one density, that of the first, and that have no content to discard. Where sizes
-/// and costs differ, LRU is no rival.
+/// LRU's. Entries take part that have no content to discard.
 @usableFromInline
 struct SampledUses {
     @usableFromInline enum Kind: UInt32 { case touch, insertion, removal, expiry }
@@ -88,6 +87,9 @@ struct RecencyRival: Sendable {
     mutating func absorb(_ uses: SampledUses) {
         held += Int(uses.growth)
         while held >> thinning > Self.mostKeys { thin() }
+        // What the cache holds of the keys that are looked at from now on is not in the shadow, and its next use counts
+        // against LRU. That has faded after some turnovers.
+        while thinning > 0, held >> thinning < Self.mostKeys / 4 { thinning -= 1 }
         for index in 0..<Int(uses.count) {
             let fingerprint = uses.words[index] >> 2
             guard Self.isIncluded(fingerprint, thinning: thinning) else { continue }

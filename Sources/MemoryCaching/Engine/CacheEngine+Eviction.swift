@@ -137,7 +137,7 @@ extension CacheEngine {
     @usableFromInline static var longestRun: Int { 16 }
 
     /// Evicts the first of the least shard's entries until about `bytes` are free; returns how many that freed, 0 where
-    /// nothing is left below `price`. The shards take turns, as in ``evictOne(cause:below:sparing:into:)``.
+    /// nothing is left below `height`. The shards take turns, as in ``evictOne(cause:below:sparing:into:)``.
     ///
     /// What an eviction costs is waiting for memory: the entry's own lines, its word in the table, its ghost, its
     /// value. All of them are asked for, for all victims of the run, before the first leaves.
@@ -145,7 +145,7 @@ extension CacheEngine {
     @inline(never)
     func evictRun(
         _ bytes: Int,
-        below price: Double,
+        below height: Double,
         _ bytesPerCostlessEntry: Int,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Int {
@@ -156,7 +156,7 @@ extension CacheEngine {
             var freed = 0
             var places = 0
             var costs = 0
-            while places < Self.longestRun, freed < bytes, shard.pointee.leastHeight(for: .memoryPressure) <= price {
+            while places < Self.longestRun, freed < bytes, shard.pointee.leastHeight(for: .memoryPressure) <= height {
                 guard let cost = evict(from: shard, cause: .memoryPressure, into: &departures) else { break }
                 places &+= 1
                 // Costs near Int.max are given back one by one.
@@ -168,6 +168,8 @@ extension CacheEngine {
             shard.pointee.room.pointee.giveBack(places: places, cost: costs)
             let least = shard.pointee.leastHeight(for: .memoryPressure)
             shard.pointee.publish()
+            // The governor compares the cache's price with others' by this.
+            shard.pointee.policy.pointee.raiseInflation(to: shard.pointee.inflation)
             if places > 0 { return freed }
             if least < .infinity || shard.pointee.published == nil { return 0 }
             // Another thread has taken the least head first; then there is a next one.

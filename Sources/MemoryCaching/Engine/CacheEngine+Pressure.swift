@@ -18,26 +18,59 @@ extension CacheEngine: ReclaimableCache {
 
     @usableFromInline
     package var marginalPrice: Double {
-        Double(bitPattern: UInt64(UInt(bitPattern: specialized(self, .leastPrice))))
+        let point = sellingPoint
+        return point.height / point.bytes
     }
 
-    /// The price of the next byte to go: of the cheapest entry in all shards that are not in use.
+    @usableFromInline
+    package var sellingPoint: SellingPoint {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return SellingPoint(height: .infinity) }
+        // Below 0, and also −0, where it is that of an entry without a cost, which is ranked by the piece.
+        let signed = Double(bitPattern: UInt64(UInt(bitPattern: specialized(self, .leastHeight))))
+        let height = signed.magnitude
+        let costless = Double(bytesPerCostlessEntry)
+        let first = Self.shard(0, of: word)
+        let cost = first.pointee.room.pointee.totalCost
+        let bytes = cost > 0 ? max(1, Double(cost) / Double(max(1, entryCount))) : costless
+        let worth = Double(PolicyLearner.firstStay)
+        if ordering == .reuse {
+            // An entry in order of use was enqueued 1 below its height.
+            let aging = SellingPoint.Aging.byUse(oldest: height - 1)
+            let price = height.isFinite ? worth : height
+            return SellingPoint(height: price, bytes: bytes, worth: worth / bytes, aging: aging)
+        }
+        let inflation = first.pointee.policy.pointee.inflation
+        return SellingPoint(
+            height: height,
+            bytes: signed.sign == .minus ? costless : 1,
+            worth: worth / bytes,
+            aging: .byWorth(inflation: inflation)
+        )
+    }
+
+    /// The height of the next entry to go: of the cheapest in all shards that are not in use. Its sign is negative
+    /// where the entry has no cost.
     @inlinable
     @inline(never)
-    func leastPrice() -> Double {
-        let bytesPerCostlessEntry = Double(bytesPerCostlessEntry)
-        var price = Double.infinity
+    func leastHeight() -> Double {
+        var costly = Double.infinity
+        var costless = Double.infinity
         let isWhole = forEachFreeShard { shard in
-            price = min(price, shard.pointee.leastHeight(for: .costLimit))
-            price = min(price, shard.pointee.leastCostlessHeight() / bytesPerCostlessEntry)
+            costly = min(costly, shard.pointee.leastHeight(for: .costLimit))
+            costless = min(costless, shard.pointee.leastCostlessHeight())
         }
+        let height = costless < costly ? -costless : costly
         // A shard in use is not waited for: with 160 threads that wanted room in 40 caches, 156 stood waiting to ask
         // for prices. What was known before serves, and 0, which has the cache asked, where nothing was: a cache that
         // was empty then may hold much now.
-        if !isWhole { return min(price, Double(Float(bitPattern: knownPrice.load(ordering: .relaxed)))) }
-        let known = Float(price)
+        if !isWhole {
+            let known = Double(Float(bitPattern: knownPrice.load(ordering: .relaxed)))
+            return known.magnitude < height.magnitude ? known : height
+        }
+        let known = Float(height)
         knownPrice.store(known.isFinite ? known.bitPattern : 0, ordering: .relaxed)
-        return price
+        return height
     }
 
     @usableFromInline
@@ -75,16 +108,16 @@ extension CacheEngine: ReclaimableCache {
     }
 
     @usableFromInline
-    package func evict(bytes: Int, below price: Double) -> Int {
+    package func evict(bytes: Int, below height: Double) -> Int {
         removeExpired()
-        return specialized(self, .evictLeast(bytes: bytes, price: price))
+        return specialized(self, .evictLeast(bytes: bytes, height: height))
     }
 
-    /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;
-    /// returns about how many bytes that freed.
+    /// Evicts entries, least worth first, until about `bytes` are free or the next one's height is above
+    /// `height`; returns about how many bytes that freed.
     @inlinable
     @inline(never)
-    func evictLeast(_ bytes: Int, below price: Double) -> Int {
+    func evictLeast(_ bytes: Int, below height: Double) -> Int {
         let bytesPerCostlessEntry = bytesPerCostlessEntry
         var freed = 0
         publishAll()
@@ -92,7 +125,7 @@ extension CacheEngine: ReclaimableCache {
             var departures = EntryDepartures<Key, Value>()
             defer { finish(departures) }
             for _ in 0..<16 where freed < bytes {
-                let run = evictRun(bytes - freed, below: price, bytesPerCostlessEntry, into: &departures)
+                let run = evictRun(bytes - freed, below: height, bytesPerCostlessEntry, into: &departures)
                 if run == 0 { return freed }
                 freed = freed.addingReportingOverflow(run).partialValue
             }
@@ -108,13 +141,13 @@ extension CacheEngine: ReclaimableCache {
     }
 
     @usableFromInline
-    package func raisePrice(to price: Double) {
+    package func age(by step: Double) -> Double {
         let word = directory.load(ordering: .acquiring)
-        guard word != 0, price.isFinite, price > 0 else { return }
-        // Where all entries are ranked by the piece, so is inflation.
-        let height = heldCost == 0 ? price * Double(bytesPerCostlessEntry) : price
-        Self.shard(0, of: word).pointee.policy.pointee.raiseInflation(to: height)
-        forEachShard { $0.pointee.raiseInflation(to: height) }
+        guard word != 0, step.isFinite, step > 0 else { return 0 }
+        let inflation = Self.shard(0, of: word).pointee.policy.pointee.advanceInflation(beyond: 0, by: step)
+        // A shard in use learns it from the others, soon.
+        _ = forEachFreeShard { $0.pointee.raiseInflation(to: inflation) }
+        return inflation
     }
 }
 

@@ -100,8 +100,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let hasObserver = Atomic<Bool>(false)
     /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
     let splittingProcess = Atomic<UInt8>(0)
-    /// The bits of the price that was last asked for when no shard was in use, as a Float, which fits in beside the two
-    /// truth values: an empty cache is not larger for it.
+    /// The bits of the height that was last asked for when no shard was in use, as a Float, which fits in beside the
+    /// two truth values: an empty cache is not larger for it.
     @usableFromInline let knownPrice = Atomic<UInt32>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
     @usableFromInline let evictionStart = Atomic<Int>(0)
@@ -122,11 +122,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline
     enum SpecializedWork {
         /// See ``CacheEngine/evictLeast(_:below:)``.
-        case evictLeast(bytes: Int, price: Double)
+        case evictLeast(bytes: Int, height: Double)
         /// See ``CacheEngine/sweepExpired()``; answers 0.
         case removeExpired
-        /// See ``CacheEngine/leastPrice()``; answers the bits of a price.
-        case leastPrice
+        /// See ``CacheEngine/leastHeight()``; answers the bits of a height.
+        case leastHeight
         /// See ``CacheEngine/moveIn(_:)``; answers 0.
         case moveIn(ShardPointer)
     }
@@ -136,11 +136,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inlinable
     func perform(_ work: SpecializedWork) -> Int {
         switch work {
-        case .evictLeast(let bytes, let price): return evictLeast(bytes, below: price)
+        case .evictLeast(let bytes, let height): return evictLeast(bytes, below: height)
         case .removeExpired:
             sweepExpired()
             return 0
-        case .leastPrice: return Int(bitPattern: UInt(leastPrice().bitPattern))
+        case .leastHeight: return Int(bitPattern: UInt(leastHeight().bitPattern))
         case .moveIn(let shard):
             moveIn(shard)
             return 0

@@ -13,7 +13,7 @@ extension MemoryGovernor {
     /// Evicts about `bytes` of real memory from the cheapest caches of the process; returns about how many went.
     ///
     /// Takes in chunks from the cache whose next byte is the cheapest, down to the price of the second cheapest, so
-    /// that all end at one price. The caches that were not asked learn that price, so that they age by one clock.
+    /// that all end at one price. All caches learn that price, so that they age by one clock.
     ///
     /// What entries without a cost hold is an estimate, and one of the past where sizes have changed: a thousand values
     /// of 64 KiB would all go for 1.5 MiB if they were taken for the 300 bytes of those before. So a quarter of a
@@ -23,50 +23,109 @@ extension MemoryGovernor {
     func evict(_ bytes: Int) -> Int {
         guard bytes > 0 else { return 0 }
         let begin = now()
-        var sellers = participants()
+        let all = participants()
+        var sellers = all
         // Asked for once, and then of whoever has sold: the others' change little meanwhile. A price takes a look at
         // every shard, and nobody's matters where there is one seller.
-        var prices = sellers.count == 1 ? [0] : sellers.map { $0.latePrice(at: begin) }
+        var prices = all.count == 1 ? [0] : all.map { $0.latePrice(at: begin, clock: clock) }
         var freed = 0
-        var lastPrice = -Double.infinity
         state.withLock { $0.disturbances += 1 }
         while freed < bytes, !sellers.isEmpty {
-            guard let cheapest = prices.indices.min(by: { prices[$0] < prices[$1] }), prices[cheapest].isFinite else {
-                break
-            }
-            let seller = sellers[cheapest]
-            let second = prices.indices.lazy.filter { $0 != cheapest }.map { prices[$0] }.min() ?? .infinity
-            // Chunks of an eighth: the price rises while one sells, and its lock is not held for all of it.
-            let whole = sellers.count == 1 ? bytes - freed : min(bytes - freed, max(64 << 10, bytes / 8))
+            guard let sale = chooseSeller(sellers, prices) else { break }
+            let seller = sellers[sale.index]
+            // Chunks of a 32nd: the price rises while one sells, and where it does not, chance decides who sells next.
+            let whole = sellers.count == 1 ? bytes - freed : min(bytes - freed, max(64 << 10, bytes / 32))
             let chunk = min(whole, seller.bytesOfQuarter)
-            let asked = max(1, Int(Double(chunk) / seller.bytesPerCost))
-            let given = seller.cache.evict(bytes: asked, below: second * seller.bytesPerCost)
-            seller.figures.bytesAsked.add(asked, ordering: .relaxed)
-            seller.figures.bytesReturned.add(given, ordering: .relaxed)
+            let given = sell(max(1, Int(Double(chunk) / seller.bytesPerCost)), of: seller, below: sale.limit)
             freed += Int(min(Double(given) * seller.bytesPerCost, 1e18))
             if chunk < whole { takeCensus(at: now(), isUrgent: true) }
-            lastPrice = max(lastPrice, prices[cheapest])
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
             // own price has nothing to sell.
-            let price = sellers.count == 1 ? 0 : seller.price(at: begin)
-            if given > 0 || price > prices[cheapest] && price.isFinite {
-                prices[cheapest] = price
+            let price = all.count == 1 ? 0 : priceAfterSale(of: given, by: seller, at: prices[sale.index], begin)
+            if given > 0 || price > prices[sale.index] && price.isFinite {
+                prices[sale.index] = price
             } else {
-                sellers.remove(at: cheapest)
-                prices.remove(at: cheapest)
+                sellers.remove(at: sale.index)
+                prices.remove(at: sale.index)
             }
         }
-        if lastPrice.isFinite, sellers.count > 1 {
-            for (seller, price) in zip(sellers, prices) where price >= lastPrice {
-                seller.cache.raisePrice(to: lastPrice * seller.bytesPerCost)
-            }
-        }
+        if all.count > 1 { for participant in all { catchUp(participant) } }
         let nanoseconds = max(now(), begin) - begin
         state.withLock { state in
             state.evicted += freed
             state.reserve.evicted(freed, in: nanoseconds)
         }
         return freed
+    }
+
+    /// GreedyDual's L for all caches together.
+    private var clock: Double { Double(bitPattern: saleClock.load(ordering: .relaxed)) }
+
+    /// The cache to sell next, and the price up to which it may; nil where none has anything.
+    ///
+    /// Entries that came in within one turnover have one price, in all caches alike. So where several caches sell at
+    /// one price, chance decides in proportion to what they hold: each sold out before the next, all would be empty in
+    /// turn.
+    private func chooseSeller(_ sellers: [Participant], _ prices: [Double]) -> (index: Int, limit: Double)? {
+        guard let cheapest = prices.indices.min(by: { prices[$0] < prices[$1] }), prices[cheapest].isFinite else {
+            return nil
+        }
+        let level = prices[cheapest] + sellers[cheapest].tolerance
+        let equals = prices.indices.filter { prices[$0] <= level }
+        guard equals.count > 1 else { return (cheapest, prices.filter { $0 > level }.min() ?? .infinity) }
+        let held = equals.map { max(1, sellers[$0].realBytes) }
+        var random = sales.add(1, ordering: .relaxed).newValue &* 0x9E37_79B9_7F4A_7C15
+        random ^= random >> 32
+        random = random &* 0xD6E8_FEB8_6659_FD93
+        var left = Double(random >> 11) * 0x1p-53 * held.reduce(0, +)
+        for (index, bytes) in zip(equals, held) {
+            left -= bytes
+            if left < 0 { return (index, level) }
+        }
+        return (cheapest, level)
+    }
+
+    /// Has `seller` evict `bytes`, as it counts them, at `price` at most; returns what that freed.
+    private func sell(_ bytes: Int, of seller: Participant, below price: Double) -> Int {
+        var height = Double.infinity
+        if price.isFinite {
+            let point = seller.cache.sellingPoint
+            height = seller.figures.position.withLock {
+                $0.height(at: price, of: point, bytesPerCost: seller.bytesPerCost, now: clock)
+            }
+        }
+        let given = seller.cache.evict(bytes: bytes, below: height)
+        seller.figures.bytesAsked.add(bytes, ordering: .relaxed)
+        seller.figures.bytesReturned.add(given, ordering: .relaxed)
+        return given
+    }
+
+    /// What `seller` asks for its next byte, having sold `given` of them at `price`; the clock proceeds.
+    private func priceAfterSale(of given: Int, by seller: Participant, at price: Double, _ now: UInt64) -> Double {
+        let point = seller.cache.sellingPoint
+        if given > 0 {
+            let reached = seller.figures.position.withLock { $0.sold(at: price, point) }
+            if reached.isFinite, reached > clock { _ = saleClock.max(reached.bitPattern, ordering: .relaxed) }
+        }
+        return seller.price(of: point, at: now, clock: clock)
+    }
+
+    /// Has what comes into `participant` from now on come in at the price that the process has reached.
+    private func catchUp(_ participant: Participant) {
+        let clock = self.clock
+        let position = participant.figures
+        // Most evictions move the clock by little.
+        guard clock - Double(bitPattern: position.caughtUp.load(ordering: .relaxed)) > participant.tolerance else {
+            return
+        }
+        position.caughtUp.store(clock.bitPattern, ordering: .relaxed)
+        let point = participant.cache.sellingPoint
+        let step = position.position.withLock {
+            $0.catchUp(point, bytesPerCost: participant.bytesPerCost, now: clock)
+        }
+        guard let step else { return }
+        let reached = participant.cache.age(by: step)
+        if case .byUse = point.aging { position.position.withLock { $0.note(uses: reached, now: clock) } }
     }
 
     /// Does what the ledger decided: evicts, has memory returned, and waits for that at the brink.
@@ -134,6 +193,12 @@ extension MemoryGovernor {
 }
 
 extension MemoryGovernor.Participant {
+    /// About what the cache holds.
+    var realBytes: Double {
+        let (entries, costs) = cache.holdings
+        return Double(entries) * Double(figures.bytesPerEntry.load(ordering: .relaxed)) + Double(costs) * bytesPerCost
+    }
+
     /// What a quarter of the entries is taken to hold, where that is an estimate.
     fileprivate var bytesOfQuarter: Int {
         let entries = cache.holdings.entries

@@ -25,20 +25,26 @@ extension MemoryGovernor {
         let figures: PressureFigures
         let bytesPerCost: Double
 
-        /// The price of a byte of real memory, as the cache names it now.
-        func price(at now: UInt64) -> Double {
-            let price = cache.marginalPrice / bytesPerCost
+        /// The price of a byte of real memory, as the cache names it now, by the clock of sales that stands at `clock`.
+        func price(at now: UInt64, clock: Double) -> Double { price(of: cache.sellingPoint, at: now, clock: clock) }
+
+        func price(of point: SellingPoint, at now: UInt64, clock: Double) -> Double {
+            let price = figures.position.withLock { $0.price(of: point, bytesPerCost: bytesPerCost, now: clock) }
             // One that has nothing to sell may have something the next moment.
             figures.price.store(price.bitPattern, ordering: .relaxed)
             figures.pricedAt.store(price.isFinite ? now : 0, ordering: .relaxed)
+            figures.tolerance.store((point.worth / bytesPerCost / 8).bitPattern, ordering: .relaxed)
             return price
         }
 
+        /// Prices this far above this cache's count as its own.
+        var tolerance: Double { Double(bitPattern: figures.tolerance.load(ordering: .relaxed)) }
+
         /// The same, or what the cache named less than a millisecond ago: a price takes a look at every shard of it,
         /// 2 µs with 128, and twenty caches were asked before each eviction of some entries from one.
-        func latePrice(at now: UInt64) -> Double {
+        func latePrice(at now: UInt64, clock: Double) -> Double {
             let asked = figures.pricedAt.load(ordering: .relaxed)
-            guard asked != 0, now &- asked < 1_000_000 else { return price(at: now) }
+            guard asked != 0, now &- asked < 1_000_000 else { return price(at: now, clock: clock) }
             return Double(bitPattern: figures.price.load(ordering: .relaxed))
         }
     }

@@ -95,15 +95,18 @@ extension MemoryGovernor: PressureThreadClient {
     func takeCensus(at now: UInt64, isUrgent: Bool = false) {
         guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
         let census = takeCensus()
-        let holdings = participants().map { ($0.figures, $0.cache.holdings) }
+        let holdings = participants().map { ($0.figures, $0.cache.holdings, Int(min($0.realBytes, 0x1p60))) }
+        let heldByAll = holdings.reduce(0) { $0 + $1.2 }
         let end = max(self.now(), now)
         state.withLock { state in
             state.censusPacing.finished(at: end)
             guard let census else { return }
             state.ledger.counted(holes: census.holes)
-            for (figures, holding) in holdings {
+            for (figures, holding, bytes) in holdings {
                 guard var member = state.members[ObjectIdentifier(figures)] else { continue }
-                member.estimate.correct(held: census.held, entries: holding.entries, costs: holding.costs)
+                // Else a cache whose entries stay the same would be taken for larger when another grows.
+                let held = max(1, census.held - (heldByAll - bytes))
+                member.estimate.correct(held: held, entries: holding.entries, costs: holding.costs)
                 state.members[ObjectIdentifier(figures)] = member
                 figures.publish(member.estimate)
             }

@@ -89,6 +89,11 @@ package final class MemoryGovernor: Sendable {
     let nextLook = Atomic<UInt64>(0)
     /// Bytes spent since the last look.
     let spentSinceLook = Atomic(0)
+    /// The bits of the highest price at which a byte was sold while there were several caches; see
+    /// ``SellingPosition``.
+    let saleClock = Atomic<UInt64>(0)
+    /// Sales so far: which of equally cheap caches sells is drawn by their number.
+    let sales = Atomic<UInt64>(0)
     /// Bytes granted and not yet reported as spent.
     let outstanding = Atomic(0)
 

@@ -73,6 +73,11 @@ package final class PressureFigures: Sendable {
     /// The bits of the price that the cache named last, and when; see ``MemoryGovernor/Participant/price(at:)``.
     let price = Atomic<UInt64>(0)
     let pricedAt = Atomic<UInt64>(0)
+    /// How far prices may be apart and count as one: the bits of an eighth of what one entry is worth.
+    let tolerance = Atomic<UInt64>(0)
+    /// The bits of the clock of sales that this cache has caught up with.
+    let caughtUp = Atomic<UInt64>(0)
+    let position = ForkSafeMutex(SellingPosition())
 
     func publish(_ estimate: InsertionEstimate) {
         leastCharge.store(estimate.leastCharge, ordering: .relaxed)

@@ -7,8 +7,9 @@
 /// A cache as the process-wide pressure governor sees it: something that can name the price of its least byte and let
 /// go of bytes, cheapest first.
 ///
-/// Prices are comparable between caches (recompute cost × chance of reuse per byte), so that the governor can take
-/// from whichever cache sells cheapest until all of them sell at one price.
+/// Prices are worth (recompute cost × chance of reuse) per byte, counted from what the cache's own inflation is. The
+/// governor makes them comparable (``SellingPosition``) and takes from whichever cache sells cheapest, until all of
+/// them sell at one price.
 ///
 /// How a cache joins: it keeps one ``PressureMembership``, and in each shard one ``InsertionCredit``. An insertion
 /// spends from the shard's credit under the shard's lock; where that exhausts it, the inserting thread, after
@@ -24,6 +25,9 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// The price of a byte at the margin: the worth per byte of the entry that would go next; infinite when empty.
     var marginalPrice: Double { get }
 
+    /// The same as the governor needs it to compare it with other caches' prices.
+    var sellingPoint: SellingPoint { get }
+
     /// Bytes that the cache could give back, as far as it knows: given costs, or its estimate where none were given.
     var reclaimableBytes: Int { get }
 
@@ -34,9 +38,9 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// Discards content that nobody accesses (counter 0); returns about how many bytes that freed.
     func discardUnusedContent() -> Int
 
-    /// Evicts entries, least worth first, until about `bytes` are free or the next one's price is above `price`;
-    /// returns about how many bytes that freed.
-    func evict(bytes: Int, below price: Double) -> Int
+    /// Evicts entries, least worth first, until about `bytes` are free or the next one's height, as in
+    /// ``sellingPoint``, is above `height`; returns about how many bytes that freed.
+    func evict(bytes: Int, below height: Double) -> Int
 
     /// Takes back the credit of every shard, so that each one's next insertion asks the governor again; returns the
     /// bytes that had been granted.
@@ -44,16 +48,19 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// Called when memory has become short: what was promised while there was room no longer holds.
     func revokeInsertionCredit() -> Int
 
-    /// Says at what price the process has just sold a byte of some other cache.
-    ///
-    /// Raises this cache's inflation (GreedyDual's L) to `price` where it is lower, so that all caches of a process
-    /// age by one clock. `price` is never above this cache's own marginal price.
-    func raisePrice(to price: Double)
+    /// Raises this cache's inflation (GreedyDual's L), or its count of uses, by `step`, because bytes of other caches
+    /// were sold: all caches of a process age by one clock. Returns where it stands then.
+    @discardableResult
+    func age(by step: Double) -> Double
 }
 
 extension ReclaimableCache {
     @usableFromInline
     package var holdings: (entries: Int, costs: Int) { (0, 0) }
 
-    package func raisePrice(to price: Double) {}
+    @usableFromInline
+    package var sellingPoint: SellingPoint { SellingPoint(height: marginalPrice) }
+
+    @usableFromInline
+    package func age(by step: Double) -> Double { 0 }
 }

@@ -77,10 +77,6 @@ extension PurgeableStore: ReclaimableCache {
         (0..<Self.shardCount).reduce(0) { bytes, shard in bytes + locked(shard: shard) { $0.credit.revoke() } }
     }
 
-    /// Nothing: the order in which the kernel takes pages knows no prices.
-    @usableFromInline
-    func raisePrice(to price: Double) {}
-
     /// Asks the governor for another credit; no lock held.
     func renewCredit(_ hash: IndexHash) {
         guard let pressure else { return }

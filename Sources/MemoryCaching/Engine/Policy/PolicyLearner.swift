@@ -33,8 +33,10 @@ struct PolicyEvidence {
 /// Of the logarithms here, all are binary; the source's constants are for natural ones, hence ``perOctave``.
 @usableFromInline
 package struct PolicyLearner: Sendable {
-    /// W: the first stay starts at .35, between 1 (plain greedy-dual) and .1 (nearly S3-FIFO's small queue).
-    package private(set) var classWeights = SIMD4<Float>(0.35, 1, 1, 1)
+    /// What a first stay starts at, between 1 (plain greedy-dual) and .1 (nearly S3-FIFO's small queue).
+    @usableFromInline static let firstStay: Float = 0.35
+    /// W
+    package private(set) var classWeights = SIMD4<Float>(firstStay, 1, 1, 1)
     /// X
     package private(set) var exponent: Double = 1
     /// m in octaves; not a number before the first insertion.
@@ -49,7 +51,7 @@ package struct PolicyLearner: Sendable {
     private var evictions = 0
 
     /// What the weights would be if LRU had never been ahead.
-    private(set) var steadyWeights = SIMD4<Float>(0.35, 1, 1, 1)
+    private(set) var steadyWeights = SIMD4<Float>(firstStay, 1, 1, 1)
     private(set) var rival = RecencyRival()
 
     private static let perOctave = 0.693_147_180_559_945_3

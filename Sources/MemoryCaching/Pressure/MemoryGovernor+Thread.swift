@@ -104,8 +104,10 @@ extension MemoryGovernor: PressureThreadClient {
             state.ledger.counted(holes: census.holes)
             for (figures, holding, bytes) in holdings {
                 guard var member = state.members[ObjectIdentifier(figures)] else { continue }
-                // Else a cache whose entries stay the same would be taken for larger when another grows.
-                let held = max(1, census.held - (heldByAll - bytes))
+                // Each answers for its part. Else a cache whose entries stay the same would be taken for larger when
+                // another grows; and to subtract what the others hold left it nothing where they were overestimated.
+                let part = heldByAll > 0 ? Double(bytes) / Double(heldByAll) : 1
+                let held = Int(Double(census.held) * part)
                 member.estimate.correct(held: held, entries: holding.entries, costs: holding.costs)
                 state.members[ObjectIdentifier(figures)] = member
                 figures.publish(member.estimate)

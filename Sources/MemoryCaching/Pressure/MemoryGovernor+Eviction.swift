@@ -91,7 +91,7 @@ extension MemoryGovernor {
         if price.isFinite {
             let point = seller.cache.sellingPoint
             height = seller.figures.position.withLock {
-                $0.height(at: price, of: point, bytesPerCost: seller.bytesPerCost, now: clock)
+                $0.height(at: price, of: point, bytesPerCost: seller.bytesPerCost)
             }
         }
         let given = seller.cache.evict(bytes: bytes, below: height)

@@ -41,7 +41,7 @@ extension MemoryGovernor {
         var tolerance: Double { Double(bitPattern: figures.tolerance.load(ordering: .relaxed)) }
 
         /// The same, or what the cache named less than a millisecond ago: a price takes a look at every shard of it,
-        /// 2 µs with 128, and twenty caches were asked before each eviction of some entries from one.
+        /// and twenty caches were asked before each eviction of some entries from one.
         func latePrice(at now: UInt64, clock: Double) -> Double {
             let asked = figures.pricedAt.load(ordering: .relaxed)
             guard asked != 0, now &- asked < 1_000_000 else { return price(at: now, clock: clock) }

@@ -10,7 +10,8 @@ package struct SellingPoint: Sendable {
     /// How the cache's entries age.
     @usableFromInline
     package enum Aging: Sendable {
-        /// Not at all: the least entry is always worth its height.
+        /// Not at all: the least entry is always worth its height, so the cache sells first once the clock has risen.
+        /// Purgeable bytes are like that: for sale is what the kernel should have been able to take.
         case none
         /// As inflation rises: an entry is worth what its height is above it.
         case byWorth(inflation: Double)
@@ -62,7 +63,7 @@ struct SellingPosition: Sendable {
         let bytes = point.bytes * bytesPerCost
         let price = point.height / bytes
         switch point.aging {
-        case .none: return now + price
+        case .none: return price
         case .byWorth(let inflation):
             // Inflation that no sale explains is the cache's own.
             clock = clock < 0 ? now : min(now, proceeded(to: inflation))
@@ -77,9 +78,9 @@ struct SellingPosition: Sendable {
     }
 
     /// The height up to which the cache sells below `price`; infinite where it is not ordered by height.
-    func height(at price: Double, of point: SellingPoint, bytesPerCost: Double, now: Double) -> Double {
+    func height(at price: Double, of point: SellingPoint, bytesPerCost: Double) -> Double {
         switch point.aging {
-        case .none: (price - now) * point.bytes * bytesPerCost
+        case .none: price * point.bytes * bytesPerCost
         case .byWorth: inflation + (price - clock) * bytes
         case .byUse: .infinity
         }

@@ -71,20 +71,4 @@ import _CacheTestSupport
         }
         #expect(idle.count < 600 && busy.count > 11_000, "\(idle.count) and \(busy.count)")
     }
-
-    @Test(arguments: [CacheOrdering.worth, .reuse])
-    func aCacheThatEvictsForItsOwnLimitIsNotDearerForIt(_ ordering: CacheOrdering) {
-        let (limited, other) = (engine(ordering), engine(.worth))
-        limited.countLimit = 3000
-        for key in 0..<60_000 { limited.setValue(key, forKey: key) }
-        for key in 0..<6000 { other.setValue(key, forKey: key) }
-        for round in 0..<60 {
-            for key in 0..<100 {
-                limited.setValue(0, forKey: 100_000 + round * 100 + key)
-                other.setValue(0, forKey: 100_000 + round * 100 + key)
-            }
-            evict(150, cost: 0, as: other)
-        }
-        #expect(other.count > 2000, "\(limited.count) and \(other.count)")
-    }
 }

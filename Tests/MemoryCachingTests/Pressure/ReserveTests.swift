@@ -182,6 +182,8 @@ import _CacheTestSupport
         let percentUnreturned = Atomic(0)
         private let held = Atomic(0)
         private let most = Atomic(0)
+        /// Two threads note: what one has read may not be stored after the other's.
+        private let noting = Mutex(())
         private let path: String
 
         init() throws {
@@ -198,10 +200,13 @@ import _CacheTestSupport
 
         /// What the cache holds is known to the kernel once it was inserted, or returned.
         func note(_ cache: QueueCache) throws {
-            let most = most.max(cache.bytes, ordering: .relaxed).newValue
-            let unreturned = (most - cache.bytes) / 100 * percentUnreturned.load(ordering: .relaxed)
-            held.store(cache.bytes + unreturned, ordering: .relaxed)
-            try write()
+            try noting.withLock { _ in
+                let bytes = cache.bytes
+                let most = most.max(bytes, ordering: .relaxed).newValue
+                let unreturned = (most - bytes) / 100 * percentUnreturned.load(ordering: .relaxed)
+                held.store(bytes + unreturned, ordering: .relaxed)
+                try write()
+            }
         }
 
         func write() throws {

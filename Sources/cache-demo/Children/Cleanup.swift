@@ -75,10 +75,13 @@ enum Cleanup {
     }
 
     /// Ends the program in good order when the keyboard, a supervisor or a terminal that went away asks for it.
-    static func handleSignals() -> [any DispatchSourceSignal] {
+    ///
+    /// It returns once the signals are heard. Dispatch begins to listen a while after `resume`, and on a busy machine
+    /// that while is long. Until then a signal ends the program at once, as it may: nothing is made yet.
+    static func handleSignals() async -> [any DispatchSourceSignal] {
         signal(SIGPIPE, SIG_IGN)
-        return [SIGINT, SIGTERM, SIGHUP].map { number in
-            signal(number, SIG_IGN)
+        var sources: [any DispatchSourceSignal] = []
+        for number in [SIGINT, SIGTERM, SIGHUP] {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
             source.setEventHandler {
                 isInterrupted.store(true, ordering: .releasing)
@@ -87,8 +90,12 @@ enum Cleanup {
                 // The shell's convention: 128 and the signal's number.
                 _exit(128 + number)
             }
-            source.resume()
-            return source
+            await withCheckedContinuation { listening in
+                source.setRegistrationHandler { listening.resume() }
+                source.resume()
+            }
+            sources.append(source)
         }
+        return sources
     }
 }

@@ -13,7 +13,7 @@ struct Session {
 
     /// True if our runs survived with no wrong byte.
     func run() async throws -> Bool {
-        let signals = Cleanup.handleSignals()
+        let signals = await Cleanup.handleSignals()
         defer { withExtendedLifetime(signals) {} }
         let origin = try await OriginServer()
         let confinement = options.noCgroup ? .none(reason: "--no-cgroup was given") : await Confinement.find()

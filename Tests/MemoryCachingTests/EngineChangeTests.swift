@@ -118,19 +118,41 @@ struct EngineChangeTests {
             rival.absorb(uses)
             #expect(rival.shadow.count <= RecencyRival.mostKeys)
         }
-        // 160,000 sampled entries: one in 16 of their keys.
-        #expect((8000...12_000).contains(rival.shadow.count))
+        // 160,000 sampled entries: one in 128 of their keys.
+        #expect(rival.thinning == 7)
+        #expect((1000...1500).contains(rival.shadow.count))
         var departures = SampledUses()
-        departures.growth = -158_000
+        departures.growth = -159_000
         rival.absorb(departures)
-        #expect(rival.shadow.count <= 2000)
-        for _ in 0..<2000 {
+        #expect(rival.shadow.count <= 1000)
+        for _ in 0..<1000 {
             var uses = SampledUses()
             uses.append(.insertion, random.next())
             rival.absorb(uses)
         }
         // Now each sampled key is looked at again.
-        #expect(rival.shadow.count == 2000)
+        #expect(rival.thinning == 0)
+        #expect(rival.shadow.count == 1000)
+    }
+
+    @Test("the shards of a large cache tell of the keys alone that the shadow looks at", arguments: [1000, 80_000])
+    func toldUses(count: Int) {
+        let engine = CacheEngine<Int, Int>(countLimit: count)
+        for key in 0..<4 * count { engine.setValue(key, forKey: key) }
+        let thinning = engine.learner?.rival.thinning
+        #expect(thinning == (count == 1000 ? 0 : 2))
+        engine.forEachShard { shard in
+            #expect(shard.pointee.weights.thinning == thinning)
+            // As many of each sampled key as fit in, of which the others say nothing.
+            shard.pointee.uses.removeAll()
+            var told = 0
+            for fingerprint in 0..<8 as Range<UInt64> where shard.pointee.uses.count < 5 {
+                let hash = fingerprint << 20
+                shard.pointee.note(.removal, hash)
+                if fingerprint & (1 << UInt64(thinning ?? 0) - 1) == 0 { told += 1 }
+                #expect(Int(shard.pointee.uses.count) == told)
+            }
+        }
     }
 
     @Test("entries of another worth that have gone do not keep the cache from watching LRU")

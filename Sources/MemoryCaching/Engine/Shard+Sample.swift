@@ -17,7 +17,9 @@ extension Shard {
     @inlinable
     @inline(never)
     mutating func noteTouch(_ info: EntryInfo, _ hash: UInt64) {
-        if maySample(info), !uses.isFull { uses.append(.touch, hash) }
+        if maySample(info), SampledUses.includes(hash, thinning: weights.thinning), !uses.isFull {
+            uses.append(.touch, hash)
+        }
     }
 
     /// A new entry whose flags are `info`.
@@ -71,6 +73,7 @@ extension Shard {
     /// Hands the uses in before they are full, so that three hits at least find room for theirs.
     @inlinable
     mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64) {
+        guard SampledUses.includes(hash, thinning: weights.thinning) else { return }
         if uses.count >= 5 { handIn() }
         uses.append(kind, hash)
     }

@@ -160,6 +160,7 @@ package struct PolicyLearner: Sendable {
         weights.exponent = Float(exponent)
         weights.meanDensity = Float(meanDensity)
         weights.lastDensity = -1
+        weights.thinning = rival.thinning
         weights.version = version
     }
 }

@@ -25,6 +25,8 @@ struct PolicyWeights {
     @usableFromInline var lastFactor: Float = 1
     /// Counts the learner's corrections.
     @usableFromInline var version: UInt32 = 0
+    /// One in 2^`thinning` of the sampled keys is looked at, see ``RecencyRival``.
+    @usableFromInline var thinning: UInt32 = 0
 
     /// Weights of the four classes, first stay first.
     @usableFromInline

@@ -151,7 +151,7 @@ extension CacheEngine {
             newcomer.hasLevel = true
         }
         var isInOrder = slot != 0
-        switch makeRoom(for: newcomer, replacing: slot, &isInOrder, in: shard, into: &departures) {
+        switch makeRoom(for: &newcomer, replacing: slot, &isInOrder, in: shard, into: &departures) {
         case .made:
             store(value, forKey: key, newcomer, shard, slot, isInOrder: isInOrder, into: &departures)
             return .stored

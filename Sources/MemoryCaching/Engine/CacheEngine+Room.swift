@@ -36,7 +36,7 @@ extension CacheEngine {
     @inlinable
     @inline(__always)
     func makeRoom(
-        for newcomer: Newcomer,
+        for newcomer: inout Newcomer,
         replacing slot: UInt32,
         _ isInOrder: inout Bool,
         in shard: ShardPointer,
@@ -46,7 +46,7 @@ extension CacheEngine {
         let hasPlace = slot != 0 || shard.pointee.room.pointee.drawPlace(within: limits)
         if hasPlace, pay(needed, from: shard) { return .made }
         return makeRoomByVictims(
-            for: newcomer,
+            for: &newcomer,
             replacing: slot,
             &isInOrder,
             needed: needed,
@@ -56,10 +56,12 @@ extension CacheEngine {
         )
     }
 
+    /// The newcomer is not changed; handed over as it is, it would be copied, and the copy would wait for its parts to be
+    /// written.
     @inlinable
     @inline(never)
     func makeRoomByVictims(
-        for newcomer: Newcomer,
+        for newcomer: inout Newcomer,
         replacing slot: UInt32,
         _ isInOrder: inout Bool,
         needed: Int,

@@ -45,10 +45,12 @@ extension MemoryCache {
     /// - Throws: what the load throws; `CancellationError` and ``CacheLoadingError`` where `E` can express them.
     /// - Complexity: O(1) on average for a hit.
     @inlinable
+    @inline(always)
     public nonisolated(nonsending) func value<E: Error>(
         forKey key: Key,
         load: @autoclosure () -> @Sendable () async throws(E) -> Value
     ) async throws(E) -> Value {
+        // Inlined, because to call an asynchronous function takes as long again as a hit: 29 ns instead of 14.
         if hasStaleWindow {
             if let value = loading.refreshingValue(forKey: key, load) { return value }
         } else if let value = value(forKey: key) {
@@ -61,6 +63,7 @@ extension MemoryCache {
     /// after `await` would be taken for that of ``value(forKey:orSet:)``, which is not shared by callers.
     @_documentation(visibility: internal)
     @inlinable
+    @inline(always)
     public nonisolated(nonsending) func value<E: Error>(
         forKey key: Key,
         load: @autoclosure () -> @Sendable () throws(E) -> Value

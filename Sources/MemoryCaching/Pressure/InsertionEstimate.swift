@@ -43,13 +43,20 @@ struct InsertionEstimate: Sendable {
     private var disturbed = (insertions: 0.0, growth: 0.0)
 
     /// Learns from `insertions` with `costs` in sum, in whose time usage grew by `growth` bytes on their account.
-    /// `isUndisturbed` says that nothing was evicted or returned meanwhile.
-    mutating func learn(insertions: Int, costs: Double, growth: Int, isUndisturbed: Bool) {
+    /// `isUndisturbed` says that nothing was evicted or returned meanwhile. `holes` bytes lay free before.
+    ///
+    /// What falls into holes is no growth. With many of them growth bounds an insertion by all that lay free besides,
+    /// and measures nothing. Without that, values of 4 KiB that four threads inserted into a full cache were taken for
+    /// anything from 64 bytes on, evictions took more than they were taken to, and the cache was emptied again and again.
+    mutating func learn(insertions: Int, costs: Double, growth: Int, isUndisturbed: Bool, holes: Int = 0) {
         guard insertions > 0 else { return }
         let count = Double(insertions)
         let growth = Double(max(0, growth))
         meanCost += (costs / count - meanCost) / (meanCost == 0 ? 1 : 4)
-        if isUndisturbed {
+        if isUndisturbed, Double(holes) > Self.slack {
+            pending = (0, 0)
+            bytes = min(bytes, (growth + Double(holes) + Self.slack) / count)
+        } else if isUndisturbed {
             learn(count, growth)
         } else {
             pending = (0, 0)

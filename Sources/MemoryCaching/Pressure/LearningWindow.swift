@@ -27,6 +27,8 @@ struct LearningWindow: Sendable, Equatable {
         var correction: Int
         /// Evictions and trims so far.
         var disturbances: Int
+        /// Bytes that lie free in the heap, into which insertions may fall without any growth.
+        var holes = 0
     }
 
     /// What to answer with the bytes that the process has in memory.
@@ -45,6 +47,8 @@ struct LearningWindow: Sendable, Equatable {
         var growth: Int
         /// Whether nothing was evicted or returned meanwhile.
         var isUndisturbed: Bool
+        /// Bytes of the insertions, at most, that are not in the growth because they were free before.
+        var holes = 0
     }
 
     /// Growth that says nothing of itself: what others take in this time, and the kernel takes in advance.
@@ -109,7 +113,8 @@ struct LearningWindow: Sendable, Equatable {
                 insertions: own.count,
                 costs: Double(own.costs),
                 growth: Int(Double(ownGrowth) * Double(own.charged) / Double(all)),
-                isUndisturbed: start.moment.disturbances == disturbances
+                isUndisturbed: start.moment.disturbances == disturbances,
+                holes: start.moment.holes
             )
         }
         start = Start(moment: question.moment, resident: resident, charged: charged)

@@ -55,7 +55,7 @@ extension MemoryGovernor {
             collectSpent(&state)
             state.ledger.observe(look, inserted: state.uncollected)
             state.uncollected = 0
-            let question = noteInsertions(of: figures, at: reading, &state)
+            let question = noteInsertions(of: figures, at: look, &state)
             let wasTight = state.isTight
             state.isTight = look.used > look.marks.near
             let decision = state.ledger.admit(look, outstanding: unspent, charging: charge)

@@ -11,11 +11,11 @@ internal import Synchronization
 // Learning what insertions into a cache take. Each member has a window of its own; the growth that it is compared with
 // is the whole process's.
 extension MemoryGovernor {
-    /// Takes note of what was inserted into one cache before `reading`. Returns a question if there is something to
+    /// Takes note of what was inserted into one cache before `look`. Returns a question if there is something to
     /// learn about the sizes of its entries; the answer is what the process has in memory. Under the lock.
     func noteInsertions(
         of figures: PressureFigures,
-        at reading: MemoryGauge.Reading,
+        at look: AdmissionLedger.Look,
         _ state: inout State
     ) -> LearningWindow.Question? {
         guard var member = state.members[ObjectIdentifier(figures)] else { return nil }
@@ -28,9 +28,11 @@ extension MemoryGovernor {
             )
         )
         let moment = LearningWindow.Moment(
-            used: reading.used,
-            correction: reading.correction,
-            disturbances: state.disturbances
+            used: look.used,
+            correction: look.reading.correction,
+            disturbances: state.disturbances,
+            // Near the mark there are always some, and the account of them is an estimate.
+            holes: look.used > look.marks.near ? look.limit : state.ledger.holes
         )
         return member.window.question(at: moment, by: member.estimate, unreported: unspent)
     }
@@ -52,7 +54,8 @@ extension MemoryGovernor {
                 insertions: lesson.insertions,
                 costs: lesson.costs,
                 growth: lesson.growth,
-                isUndisturbed: lesson.isUndisturbed
+                isUndisturbed: lesson.isUndisturbed,
+                holes: lesson.holes
             )
             figures.publish(member.estimate)
         }

@@ -91,30 +91,6 @@ extension MemoryGovernor: PressureThreadClient {
         return now &+ watch.interval(look)
     }
 
-    /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
-    func takeCensus(at now: UInt64, isUrgent: Bool = false) {
-        guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
-        let census = takeCensus()
-        let holdings = participants().map { ($0.figures, $0.cache.holdings, Int(min($0.realBytes, 0x1p60))) }
-        let heldByAll = holdings.reduce(0) { $0 + $1.2 }
-        let end = max(self.now(), now)
-        state.withLock { state in
-            state.censusPacing.finished(at: end)
-            guard let census else { return }
-            state.ledger.counted(holes: census.holes)
-            for (figures, holding, bytes) in holdings {
-                guard var member = state.members[ObjectIdentifier(figures)] else { continue }
-                // Each answers for its part. Else a cache whose entries stay the same would be taken for larger when
-                // another grows; and to subtract what the others hold left it nothing where they were overestimated.
-                let part = heldByAll > 0 ? Double(bytes) / Double(heldByAll) : 1
-                let held = Int(Double(census.held) * part)
-                member.estimate.correct(held: held, entries: holding.entries, costs: holding.costs)
-                state.members[ObjectIdentifier(figures)] = member
-                figures.publish(member.estimate)
-            }
-        }
-    }
-
     // MARK: Trimming
 
     /// Has free memory returned, soon, on the thread.

@@ -264,6 +264,19 @@ private struct ModelProcess {
     }
 }
 
+@Suite struct HolesNeededTests {
+    /// As many for each byte beyond the mark as such values lie in two pages, 8 at most; there is no step at a page.
+    @Test(arguments: [(1, 8), (200, 8), (1064, 8), (2048, 4), (4000, 3), (4128, 2), (8192, 1), (1 << 20, 1)])
+    func bySize(charge: Int, holes: Int) {
+        let limit = 256 << 20
+        let mark = AdmissionLedger.Look(limit: limit, used: 0).marks.mark
+        let beyond = AdmissionLedger.Look(limit: limit, used: mark + 1000)
+        #expect(AdmissionLedger.holesNeeded(beyond, charging: charge) == holes * 1000)
+        #expect(AdmissionLedger.holesNeeded(.init(limit: limit, used: mark - 1), charging: charge) == 0)
+        #expect(AdmissionLedger.holesNeeded(beyond, charging: 0) == 8000)
+    }
+}
+
 @Suite struct InsertionEstimateTests {
     @Test func beginsPessimisticAndLearnsSmallValuesQuickly() {
         var estimate = InsertionEstimate()
@@ -293,6 +306,20 @@ private struct ModelProcess {
         let before = estimate.bytes
         for _ in 0..<1000 { estimate.learn(insertions: 4096, costs: 0, growth: 0, isUndisturbed: false) }
         #expect(estimate.bytes == before)
+    }
+
+    /// Nothing was evicted meanwhile, but much lay free before.
+    @Test func insertionsIntoOlderHolesDoNotSeemFree() {
+        var estimate = InsertionEstimate()
+        for _ in 0..<20 { estimate.learn(insertions: 4096, costs: 0, growth: 4096 * 4200, isUndisturbed: true) }
+        let before = estimate.bytes
+        for _ in 0..<1000 {
+            estimate.learn(insertions: 4096, costs: 0, growth: 0, isUndisturbed: true, holes: 4096 * 4200)
+        }
+        #expect(estimate.bytes == before)
+        // More than lay free they cannot have taken.
+        estimate.learn(insertions: 4096, costs: 0, growth: 0, isUndisturbed: true, holes: 1 << 20)
+        #expect(estimate.bytes < 450)
     }
 
     @Test func growthBeyondTheEstimateIsBelievedAtOnce() {

@@ -46,6 +46,22 @@ import Testing
         #expect(ask(window, used: 101) == nil, "the next one begins with nothing")
     }
 
+    @Test("What lay free when the window began is said with its growth")
+    func holes() throws {
+        var window = LearningWindow()
+        func look(used: Int, holes: Int) -> LearningWindow.Question? {
+            var moment = moment(used: used)
+            moment.holes = holes
+            return window.question(at: moment, by: estimate, unreported: 0)
+        }
+        let first = try #require(look(used: 100, holes: 7))
+        #expect(window.answer(first, resident: 50 << 20, charged: 0, disturbances: 0) == nil)
+        window.insert(some(64))
+        let question = try #require(look(used: 101, holes: 3))
+        let lesson = window.answer(question, resident: 51 << 20, charged: 0, disturbances: 0)
+        #expect(lesson?.holes == 7)
+    }
+
     @Test("What is granted and not reported makes the window longer: four times as large")
     func unreported() throws {
         var window = try begun()

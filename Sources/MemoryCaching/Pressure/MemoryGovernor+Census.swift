@@ -1,0 +1,58 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import ForkSafety
+internal import MemoryPressure
+
+// What the allocator says, now and then: how much lies free, and how large the entries are.
+extension MemoryGovernor {
+    /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
+    func takeCensus(at now: UInt64, isUrgent: Bool = false) {
+        guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
+        let before = participants().reduce(into: Held()) { $0.add($1.cache.holdings) }
+        let census = takeCensus()
+        let holdings = participants().map { ($0.figures, $0.cache.holdings, Int(min($0.realBytes, 0x1p60))) }
+        let after = holdings.reduce(into: Held()) { $0.add($1.1) }
+        let heldByAll = holdings.reduce(0) { $0 + $1.2 }
+        let end = max(self.now(), now)
+        state.withLock { state in
+            state.censusPacing.finished(at: end)
+            guard let census else { return }
+            // Insertions may have fallen into holes that nobody knew of.
+            if census.holes > state.ledger.holes { state.disturbances += 1 }
+            state.ledger.counted(holes: census.holes)
+            guard after.isAbout(before) else { return }
+            for (figures, holding, bytes) in holdings {
+                guard var member = state.members[ObjectIdentifier(figures)] else { continue }
+                // Each answers for its part. Else a cache whose entries stay the same would be taken for larger when
+                // another grows; and to subtract what the others hold left it nothing where they were overestimated.
+                let part = heldByAll > 0 ? Double(bytes) / Double(heldByAll) : 1
+                let held = Int(Double(census.held) * part)
+                member.estimate.correct(held: held, entries: holding.entries, costs: holding.costs)
+                state.members[ObjectIdentifier(figures)] = member
+                figures.publish(member.estimate)
+            }
+        }
+    }
+
+    /// What all caches hold: entries without a cost, and the costs of the others.
+    private struct Held {
+        var entries = 0.0
+        var costs = 0.0
+
+        mutating func add(_ holdings: (entries: Int, costs: Int)) {
+            entries += Double(holdings.entries)
+            costs += Double(holdings.costs)
+        }
+
+        /// Whether so little has changed since `other` that what was counted in between is theirs. Threads that fill
+        /// what was evicted before add a mebibyte and more a millisecond, and whoever counts may have to wait for a
+        /// processor in between: sizes came out as a third less, or as nothing.
+        func isAbout(_ other: Held) -> Bool {
+            abs(entries - other.entries) <= entries / 8 && abs(costs - other.costs) <= costs / 8
+        }
+    }
+}

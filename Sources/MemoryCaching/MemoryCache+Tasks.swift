@@ -48,7 +48,7 @@ extension MemoryCache {
     /// removes the entry. It runs on this thread, outside every lock, and may use the cache. If the entry has changed
     /// meanwhile (another thread has set, updated or removed it, or it was evicted), nothing is stored and `change`
     /// runs again, on what is there then: it should do nothing else than change the value. For as long as other threads
-    /// are faster, it goes on.
+    /// are faster, it goes on. A change that was undone meanwhile, so that the entry is as it was, is not noticed.
     ///
     /// What it leaves is stored as by ``setValue(_:forKey:)``, with that cost and lifetime. A load of the key that is
     /// under way stores nothing. Changing an object that the value refers to is no change of the value.
@@ -86,7 +86,8 @@ extension MemoryCache {
                 if outcome != .changed { return value }
             } else if sighting.bits == nil {
                 engine.removeFallback(forKey: key)
-                return nil
+                // What has come meanwhile is to be removed, too.
+                if engine.sight(key, copyingBitsTo: nil).stored == nil { return nil }
             } else if engine.removeValue(forKey: key, if: sighting.condition) {
                 return nil
             }

@@ -370,4 +370,32 @@ struct LoadingFamilyTests {
             #expect(cache.get(key)?.withUnsafeBytes { $0.loadUnaligned(as: Int.self) } == 1000)
         }
     }
+
+    @Test(
+        "An update that removes what was not there removes what has come meanwhile",
+        arguments: [0, 1],
+        [false, true]
+    )
+    func removalOfWhatComes(_ kind: Int, hasFallback: Bool) {
+        let clock = ManualClock()
+        let cache = Self.integerFaces[kind].init(
+            .init(expiresAfter: .seconds(10), keepsExpiredFor: hasFallback ? .seconds(100) : nil, clock: clock)
+        )
+        if hasFallback {
+            _ = cache.make(1) { [1] }
+            clock.advance(by: .seconds(20))
+        }
+        var seen: [[UInt8]?] = []
+        let left = cache.update(1) { bytes in
+            seen.append(bytes)
+            if seen.count == 1 { _ = cache.make(1) { [7] } }
+            bytes = .none
+        }
+        #expect(left == nil && cache.peek(1) == nil && cache.count == 0)
+        let expected: [[UInt8]?] = [nil, [7]]
+        #expect(seen == expected)
+        // With nothing there it runs once.
+        _ = cache.update(1) { bytes in seen.append(bytes) }
+        #expect(seen == expected + [nil])
+    }
 }

@@ -47,7 +47,9 @@ extension PurgeableCache {
             guard let bytes = changed else {
                 if found == nil {
                     keyed.removeFallback(key)
-                    return nil
+                    // What has come meanwhile is to be removed, too.
+                    if keyed.sight(key).bytes == nil { return nil }
+                    continue
                 }
                 if keyed.remove(key, if: condition) { return nil }
                 continue

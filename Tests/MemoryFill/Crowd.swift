@@ -8,9 +8,9 @@ import Foundation
 import MemoryCaching
 import Synchronization
 
-/// Many unlimited caches that are filled by many threads at once. Says how many insertions each second saw, and the
-/// least that the caches held in it, looked at every 20 ms: none of them may stand still while all of them need memory,
-/// and together they may not be empty.
+/// Many unlimited caches that are filled by many threads at once. Says how many insertions each second saw, and what the
+/// caches held in it at least and on the mean, looked at every 20 ms: none of them may stand still while all of them need
+/// memory, and together they may not be empty.
 ///     memory-fill crowd CACHES THREADS BYTES SECONDS
 /// THREADS is that of each cache.
 enum Crowd {
@@ -31,23 +31,25 @@ enum Crowd {
         }
         var rates: [Int] = []
         var leastHeld: [Int] = []
+        var meanHeld: [Int] = []
         var last = 0
         for _ in 0..<seconds {
             let begin = ContinuousClock.now
-            var least = Int.max
+            var looks: [Int] = []
             while ContinuousClock.now - begin < .seconds(1) {
                 Thread.sleep(forTimeInterval: 0.02)
-                least = min(least, caches.reduce(0) { $0 + $1.count } * bytes)
+                looks.append((caches.reduce(0) { $0 + $1.count } * bytes) >> 20)
             }
             let now = count.insertions.load(ordering: .relaxed)
             rates.append(Int(Double(now - last) / ((ContinuousClock.now - begin) / .seconds(1))))
-            leastHeld.append(least >> 20)
+            leastHeld.append(looks.min() ?? 0)
+            meanHeld.append(looks.reduce(0, +) / max(1, looks.count))
             last = now
         }
         print(
             """
             {"caches": \(caches.count), "bytes": \(bytes), "insertionsPerSecond": \(rates), \
-            "leastReadableMebibytes": \(leastHeld)}
+            "leastReadableMebibytes": \(leastHeld), "meanReadableMebibytes": \(meanHeld)}
             """
         )
         exit(0)

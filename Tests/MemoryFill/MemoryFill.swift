@@ -52,6 +52,22 @@ enum Kind: String, CaseIterable {
     struct Usage: Error {}
 
     static func main() throws {
+        do {
+            try run()
+        } catch is Usage {
+            let kinds = Kind.allCases.map(\.rawValue).joined(separator: "|")
+            print(
+                """
+                usage: memory-fill \(kinds) BYTES MEBIBYTES THREADS [SITUATION]
+                       memory-fill crowd CACHES THREADS BYTES SECONDS
+                       memory-fill overhead | reactions
+                """
+            )
+            exit(64)
+        }
+    }
+
+    private static func run() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["overhead"] { return Overhead.run() }
         if arguments == ["reactions"] { return ReactionTimes.run() }
@@ -64,11 +80,7 @@ enum Kind: String, CaseIterable {
             let sizes = Sizes(arguments[1]), let mebibytes = Int(arguments[2]), let threads = Int(arguments[3]),
             threads > 0,
             let situation = Situation(arguments.count == 5 ? arguments[4] : "alone")
-        else {
-            let kinds = Kind.allCases.map(\.rawValue).joined(separator: "|")
-            print("usage: memory-fill \(kinds) BYTES MEBIBYTES THREADS [SITUATION]")
-            throw Usage()
-        }
+        else { throw Usage() }
         let filled = kind.make()
         let count = sizes.count(in: mebibytes << 20)
         let clock = ContinuousClock()

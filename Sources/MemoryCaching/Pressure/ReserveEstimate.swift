@@ -101,7 +101,7 @@ struct ReserveEstimate: Sendable {
         let burst = min(max(burst ?? limit / 4, 0), limit / 2)
         let time = max(0, Double(burst) / Self.burstSpeed - Self.noticeTime)
         // Three quarters of a burst are free in any case: a thread that is not scheduled releases nothing. With half,
-        // three bursts of 64 MiB beside values of 5 to 20 KB killed 10 of 60 processes in 256 MiB while the compiler
+        // three bursts of 64 MiB beside values of 5 to 20 KB killed 10 of 120 processes in 256 MiB while the compiler
         // ran beside them at times, and 5 of 40 beside a busy loop; so, none of 60 alone and 2 of 40 beside the loop.
         // It takes 5 points of the share that such values can be read of.
         let releasable = min(Int(time * releaseRate / 4), burst / 4)

@@ -56,8 +56,8 @@ extension CacheEngine {
         )
     }
 
-    /// The newcomer is not changed; handed over as it is, it would be copied, and the copy would wait for its parts to be
-    /// written.
+    /// The newcomer is not changed; handed over as it is, it would be copied, and the copy would wait for its parts to
+    /// be written.
     @inlinable
     @inline(never)
     func makeRoomByVictims(

@@ -47,7 +47,7 @@ struct InsertionEstimate: Sendable {
     ///
     /// What falls into holes is no growth. With many of them growth bounds an insertion by all that lay free besides,
     /// and measures nothing. Without that, values of 4 KiB that four threads inserted into a full cache were taken for
-    /// anything from 64 bytes on, evictions took more than they were taken to, and the cache was emptied again and again.
+    /// anything from 64 bytes on, evictions took more than was meant, and the cache was emptied again and again.
     mutating func learn(insertions: Int, costs: Double, growth: Int, isUndisturbed: Bool, holes: Int = 0) {
         guard insertions > 0 else { return }
         let count = Double(insertions)

@@ -9,8 +9,8 @@ import MemoryCaching
 import Synchronization
 
 /// Many unlimited caches that are filled by many threads at once. Says how many insertions each second saw, and what
-/// the caches held in it at least and on the mean, looked at every 20 ms: none of them may stand still while all of them
-/// need memory, and together they may not be empty.
+/// the caches held in it at least and on the mean, looked at every 20 ms: none of them may stand still while all of
+/// them need memory, and together they may not be empty.
 ///     memory-fill crowd CACHES THREADS BYTES SECONDS
 /// THREADS is that of each cache.
 enum Crowd {

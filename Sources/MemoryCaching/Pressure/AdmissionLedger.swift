@@ -86,7 +86,8 @@ struct AdmissionLedger: Sendable {
     ///
     /// For each byte beyond the mark as many as such values lie in two pages. With as many as lie in one, bursts killed
     /// 2 of 30 processes in which three threads inserted values of 1,000 B, and so none of 20. With a step from 1 to
-    /// the most at the size of a page, values of 4 KiB lost half of the cache whenever they were taken for a little less.
+    /// the most at the size of a page, values of 4 KiB lost half of the cache whenever they were taken for a little
+    /// less.
     static func holesNeeded(_ look: Look, charging charge: Int) -> Int {
         let valuesOfTwoPages = (2 * Platform.pageSize + max(1, charge) - 1) / max(1, charge)
         return max(0, -look.untilMark) * min(valuesOfTwoPages, mostHoles)

@@ -23,8 +23,9 @@ enum Confinement: Sendable {
             for directory in membership.directories {
                 do {
                     if !isVersion1 { try delegateMemory(below: directory) }
-                    // A busy group stays.
-                    for orphan in Cleanup.orphans(in: directory) { rmdir(orphan) }
+                    for orphan in Cleanup.orphans(in: directory) {
+                        ControlGroup(directory: orphan, isVersion1: isVersion1).remove()
+                    }
                     let place = Confinement.groups(below: directory, isVersion1: isVersion1)
                     if let group = try place.makeGroup("probe", limit: 1 << 30) {
                         defer { group.remove() }

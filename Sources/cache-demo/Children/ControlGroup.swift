@@ -54,7 +54,8 @@ struct ControlGroup: Sendable, Codable {
         SystemFiles.system.text(directory + "/" + file)?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// Removes the group. It stays busy for a moment after its last process died.
+    /// Removes the group. It stays busy for a moment after its last process died; a group that is busy for longer than
+    /// two seconds stays.
     func remove() {
         for _ in 0..<400 {
             guard rmdir(directory) != 0, errno == EBUSY else { return }

@@ -75,7 +75,7 @@ struct ClassTraits: OptionSet {
 
     // One word a class: its address (48 bits), then its traits. More classes of keys and objects than places are rare,
     // and then ask the runtime again.
-    private static let size = 256
+    static let size = 256
     nonisolated(unsafe) private static let table: UnsafeMutablePointer<Atomic<UInt64>> = {
         // Never freed, never replaced, and read and written atomically.
         let table = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: size)
@@ -83,8 +83,9 @@ struct ClassTraits: OptionSet {
         return table
     }()
 
+    /// The place in a table of ``size`` of the class at `address`.
     @inline(__always)
-    private static func index(of address: UInt64) -> Int {
+    static func index(of address: UInt64) -> Int {
         // Fibonacci hashing: the high bits of a product with 2⁶⁴ divided by the golden ratio.
         Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) >> 56)
     }

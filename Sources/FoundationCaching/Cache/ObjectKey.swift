@@ -31,11 +31,7 @@ struct ObjectKey: Hashable {
         if common.contains(.object) {
             return unsafeDowncast(left.object, to: NSObject.self).isEqual(right.object)
         }
-        guard common.contains(.hashable),
-            let left = left.object as? any Hashable, let right = right.object as? any Hashable
-        else { return false }
-        // By way of `AnyHashable`, which knows equal objects of a class and of its subclasses as such.
-        return AnyHashable(left) == AnyHashable(right)
+        return common.contains(.hashable) && HashableClass.areEqual(left.object, right.object)
     }
 
     /// The object's own hash. The engine mixes it with a seed, so it is not hashed once more here.
@@ -44,7 +40,7 @@ struct ObjectKey: Hashable {
         if traits.contains(.text) { return StringInPlace.hash(object) }
         if traits.contains(.url) { return URLHash.hash(object) }
         if traits.contains(.object) { return unsafeDowncast(object, to: NSObject.self).hash }
-        if traits.contains(.hashable), let object = object as? any Hashable { return AnyHashable(object).hashValue }
+        if traits.contains(.hashable) { return HashableClass.hash(object) }
         return ObjectIdentifier(object).hashValue
     }
 

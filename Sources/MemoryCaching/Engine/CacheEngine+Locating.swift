@@ -88,7 +88,7 @@ extension CacheEngine {
         var rounds = 0
         while true {
             let shard = lockShard(hash)
-            let identical = shard.pointee.storage.findWithoutComparing(key, hash) { _ in false }.slot
+            let identical = shard.pointee.storage.findWithoutComparing(key, hash, isConstant: false) { _ in false }.slot
             if identical != 0 { return (shard, identical) }
             if let match {
                 let slot = shard.pointee.storage.slot(ofGeneration: match, hash)

@@ -216,7 +216,9 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inline(always)
     package func value(forKey key: Key) -> Value? {
         let hash = KeyHash.hash(key, seed: seed)
-        guard KeyHash.isHarmless(key) else { return valueComparingOutside(key, hash) { _ in false } }
+        guard KeyHash.isHarmless(key) else {
+            return valueComparingOutside(key, hash, isConstant: false) { _ in false }
+        }
         guard let shard = lockFreeShard(hash) else { return valueContended(key, hash) }
         guard let slot = shard.pointee.storage.find(key, hash) else {
             shard.pointee.lookups.misses &+= 1
@@ -246,7 +248,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         return finishLookup(shard, shard.pointee.storage.find(key, hash) ?? 0, key, hash)
     }
 
-    /// The value for a key that is no integer, whose `hashValue` is known already; counts as a use of it.
+    /// The value for a key that never changes and is no integer, whose `hashValue` is known already; counts as a use
+    /// of it.
     ///
     /// - Parameter isSurelyEqual: whether the stored key at an address is known to be equal without foreign code. Runs
     ///   under the lock, where it may read and nothing else; `false` says nothing.
@@ -257,7 +260,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         hashValue: Int,
         isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> Value? {
-        valueComparingOutside(key, KeyHash<Key>.hash(ofHashValue: hashValue, seed: seed), isSurelyEqual)
+        let hash = KeyHash<Key>.hash(ofHashValue: hashValue, seed: seed)
+        return valueComparingOutside(key, hash, isConstant: true, isSurelyEqual)
     }
 
     /// A lookup whose keys are compared by foreign code: the very key that was stored is known without it, and so are
@@ -268,10 +272,11 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     func valueComparingOutside(
         _ key: Key,
         _ hash: UInt64,
+        isConstant: Bool,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> Value? {
         let shard = lockShard(hash)
-        let found = shard.pointee.storage.findWithoutComparing(key, hash, isSurelyEqual)
+        let found = shard.pointee.storage.findWithoutComparing(key, hash, isConstant: isConstant, isSurelyEqual)
         if found.slot == 0 { return valueComparing(shard, found.candidate, found.candidateCount, key, hash) }
         let entry = shard.pointee.storage.entries + Int(found.slot)
         let info = entry.pointee.meta.info

@@ -36,11 +36,16 @@ extension EntryStorage {
     /// slots have its stored hash, with the last of them. Runs no code of the key's and counts no reference.
     ///
     /// Mutating for the same reason as ``find(_:_:)``.
+    ///
+    /// - Parameter isConstant: whether an object like `key` never changes, and with it its hash. One that has changed
+    ///   since it was stored must not be found where its new hash leads: of the tag's eight bits a small table's home
+    ///   has four, so one in 256 would be.
     @inlinable
     @inline(always)
     mutating func findWithoutComparing(
         _ key: Key,
         _ hash: UInt64,
+        isConstant: Bool,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
         let tag = Self.tag(hash)
@@ -53,8 +58,10 @@ extension EntryStorage {
             }
             let slot = word ^ tag
             if slot <= Self.slotMask {
-                // The very object needs no look at its hash: a cache line less, as most tags that match are meant.
-                if KeyHash.areIdentical(at: keyAddress(of: slot), key) { return (slot, 0, 0) }
+                // A constant needs no look at its hash: a cache line less, as most tags that match are meant.
+                if KeyHash.areIdentical(at: keyAddress(of: slot), key), isConstant || hasStoredHash(hash, slot) {
+                    return (slot, 0, 0)
+                }
                 break
             }
             index = (index &+ 1) & tableMask
@@ -87,24 +94,27 @@ extension EntryStorage {
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
         let tag = Self.tag(hash)
-        let identities = identities.unsafelyUnwrapped
         var index = Self.home(hash, mask)
         var (candidate, count): (UInt32, Int) = (0, 0)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return (0, candidate, count) }
             let slot = word & Self.slotMask
-            if word & Self.tagMask == tag {
+            if word & Self.tagMask == tag, hasStoredHash(hash, slot) {
                 let address = keyAddress(of: slot)
-                if KeyHash.areIdentical(at: address, key) { return (slot, candidate, count) }
-                if UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash) {
-                    if isSurelyEqual(address) { return (slot, candidate, count) }
-                    candidate = slot
-                    count &+= 1
-                }
+                if KeyHash.areIdentical(at: address, key) || isSurelyEqual(address) { return (slot, candidate, count) }
+                candidate = slot
+                count &+= 1
             }
             index = (index &+ 1) & mask
         }
+    }
+
+    /// Whether the entry at `slot`, whose key's type is no integer, was stored by a hash with the low half of `hash`.
+    @inlinable
+    @inline(always)
+    func hasStoredHash(_ hash: UInt64, _ slot: UInt32) -> Bool {
+        UInt32(truncatingIfNeeded: identities.unsafelyUnwrapped[Int(slot)]) == UInt32(truncatingIfNeeded: hash)
     }
 
     @inlinable
@@ -132,18 +142,12 @@ extension EntryStorage {
         _ body: (UInt32) -> Bool
     ) -> Bool {
         let tag = Self.tag(hash)
-        let identities = identities.unsafelyUnwrapped
         var index = Self.home(hash, mask)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return true }
             let slot = word & Self.slotMask
-            if word & Self.tagMask == tag,
-                UInt32(truncatingIfNeeded: identities[Int(slot)]) == UInt32(truncatingIfNeeded: hash),
-                !body(slot)
-            {
-                return false
-            }
+            if word & Self.tagMask == tag, hasStoredHash(hash, slot), !body(slot) { return false }
             index = (index &+ 1) & mask
         }
     }

@@ -69,6 +69,19 @@ import _CacheTestSupport
         #expect(cache.object(forKey: key) != nil)
     }
 
+    // In a small table one changed hash in 256 leads to the very place, and the very object is there.
+    @Test("6b a key that has changed is found by what it is now, in none of 4,000 caches by what it was")
+    func mutatedKeyIsFoundByChance() {
+        let found = (0..<4_000).count { number in
+            let cache = NSCache<NSMutableString, Token>()
+            let key = NSMutableString(string: "key")
+            cache.setObject(Token(), forKey: key)
+            key.append("\(number)")
+            return cache.object(forKey: key) != nil
+        }
+        #expect(found == 0)
+    }
+
     @Test("7 a key class without NSCopying works; the key is not copied and kept alive; 8 both go after removal")
     func keysAreRetained() {
         let keys = LifeCounter(), values = LifeCounter()
@@ -137,6 +150,7 @@ import _CacheTestSupport
         func hash(into hasher: inout Hasher) { hasher.combine(components) }
     }
     final class AbsolutePath: Path {}
+    final class RelativePath: Path {}
 
     @Test("14 keys of Hashable classes are compared by ==, subclasses among them")
     func hashableKeys() {
@@ -147,6 +161,30 @@ import _CacheTestSupport
         #expect(cache.object(forKey: Path(["a"])) == nil)
         cache.setObject(Token(2), forKey: AbsolutePath(["a", "b"]))
         #expect(cache.object(forKey: Path(["a", "b"]))?.number == 2)
+        #expect(cache.object(forKey: RelativePath(["a", "b"]))?.number == 2)
+    }
+
+    // What is known of a class has a place among 256: some of so many classes share one.
+    @Test("14 keys of 600 Hashable classes in one cache, each object found by an equal one of its own class alone")
+    func manyHashableClasses() {
+        let cache = NSCache<AnyObject, Token>()
+        func keys<Part>(of part: Part.Type, depth: Int) -> [(Int) -> AnyObject] {
+            let key: (Int) -> AnyObject = { Labelled<Part>($0) }
+            return depth == 0 ? [key] : [key] + keys(of: [Part].self, depth: depth - 1)
+        }
+        let makers = [keys(of: Int.self, depth: 299), keys(of: String.self, depth: 299)].joined()
+        for (number, key) in makers.enumerated() { cache.setObject(Token(number), forKey: key(7)) }
+        for (number, key) in makers.enumerated() {
+            #expect(cache.object(forKey: key(7))?.number == number)
+            #expect(cache.object(forKey: key(8)) == nil)
+        }
+    }
+
+    final class Labelled<Part>: Hashable {
+        let label: Int
+        init(_ label: Int) { self.label = label }
+        static func == (left: Labelled, right: Labelled) -> Bool { left.label == right.label }
+        func hash(into hasher: inout Hasher) { hasher.combine(label) }
     }
 
     @Test("14 values boxed as objects are keys too")

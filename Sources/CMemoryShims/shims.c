@@ -14,9 +14,50 @@ int *_Nonnull cms_user_code_depth(void) { return &user_code_depth; }
 
 uint32_t cms_fork_count;
 
-static void count_fork(void) { __atomic_fetch_add(&cms_fork_count, 1, __ATOMIC_RELAXED); }
+_Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
 
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(0, 0, count_fork); }
+/// By number: whether a thread has it.
+static uint8_t reader_numbers[CMS_MOST_READERS + 1];
+static pthread_key_t reader_key;
+static int has_reader_key;
+
+static void give_back_reader_line(void *number) {
+    // What the thread still does, in destructors that come later, it does with locks.
+    cms_own_reader_line = CMS_NO_LINE;
+    __atomic_store_n(&reader_numbers[(uintptr_t)number], 0, __ATOMIC_RELEASE);
+}
+
+uint64_t cms_take_reader_line(void) {
+    if (cms_own_reader_line != CMS_NO_LINE_YET) return cms_own_reader_line;
+    cms_own_reader_line = CMS_NO_LINE;
+    for (uintptr_t number = 1; has_reader_key && number <= CMS_MOST_READERS; number++) {
+        uint8_t expected = 0;
+        if (!__atomic_compare_exchange_n(
+                &reader_numbers[number], &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        if (pthread_setspecific(reader_key, (void *)number) == 0) {
+            cms_own_reader_line = number * CMS_READER_LINE;
+        } else {
+            __atomic_store_n(&reader_numbers[number], 0, __ATOMIC_RELEASE);
+        }
+        break;
+    }
+    return cms_own_reader_line;
+}
+
+/// In the child of a fork, which has none of its parent's threads but the one that called.
+static void begin_child(void) {
+    __atomic_fetch_add(&cms_fork_count, 1, __ATOMIC_RELAXED);
+    for (uint64_t number = 1; number <= CMS_MOST_READERS; number++) {
+        if (number * CMS_READER_LINE != cms_own_reader_line) reader_numbers[number] = 0;
+    }
+}
+
+__attribute__((constructor)) static void begin(void) {
+    pthread_atfork(0, 0, begin_child);
+    has_reader_key = pthread_key_create(&reader_key, give_back_reader_line) == 0;
+}
 
 int cms_start_thread(void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nonnull context, size_t stack_size) {
     pthread_attr_t attributes;

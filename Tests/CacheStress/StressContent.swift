@@ -54,6 +54,25 @@ enum IntegerContent: StressContent {
     static func version(of value: Int, _ number: Int) -> Int? { value & 0xFF_FFFF == number ? value &>> 24 : nil }
 }
 
+/// Trivial values of a cache line and a half, found by integers: one in two parts says so.
+enum WideContent: StressContent {
+    struct Value: Sendable {
+        var words: (Int, Int, Int, Int, Int, Int, Int, Int, Int, Int, Int, Int)
+    }
+    static func key(_ number: Int) -> Int { number }
+    static func value(_ number: Int, version: Int) -> Value {
+        let word = version &<< 24 | number
+        return Value(words: (word, ~word, word, ~word, word, ~word, word, ~word, word, ~word, word, ~word))
+    }
+    static func version(of value: Value, _ number: Int) -> Int? {
+        let isWhole = withUnsafeBytes(of: value.words) { bytes in
+            let words = bytes.bindMemory(to: Int.self)
+            return words.indices.allSatisfy { words[$0] == ($0 % 2 == 0 ? words[0] : ~words[0]) }
+        }
+        return isWhole ? IntegerContent.version(of: value.words.0, number) : nil
+    }
+}
+
 /// Objects that are found by integers.
 enum ObjectContent: StressContent {
     typealias Value = Tagged

@@ -9,7 +9,8 @@ import _CacheTestSupport
 
 // Reads `MemoryCache` under attack and verifies each value: owners set, replace and remove; readers read all; caches
 // grow across both splits; all is removed, trimmed, listed and limited meanwhile; threads come and go, are stopped
-// where they are, and fork. Rounds of integers, objects, text and keys with an `==` of their own take turns.
+// where they are, and fork. Rounds of integers, wide trivial values, objects, text and keys with an `==` of their own
+// take turns; with `--trivial` the first two alone, whose hits take no lock.
 //
 //     swift run -c release CacheStress --reads 1000000000
 //
@@ -19,6 +20,7 @@ import _CacheTestSupport
 var goal = 20_000_000
 var seconds = 600.0
 var forks = true
+var kinds = 5
 var seed = UInt64.random(in: 0 ... .max)
 var arguments = CommandLine.arguments.dropFirst()
 while let option = arguments.popFirst() {
@@ -26,6 +28,7 @@ while let option = arguments.popFirst() {
     case "--reads": goal = Int(arguments.popFirst() ?? "") ?? goal
     case "--seconds": seconds = Double(arguments.popFirst() ?? "") ?? seconds
     case "--no-forks": forks = false
+    case "--trivial": kinds = 2
     case "--seed": seed = UInt64(arguments.popFirst() ?? "") ?? seed
     default: fatalError("unknown option \(option)")
     }
@@ -50,10 +53,11 @@ func run<Content: StressContent>(_ content: Content.Type, _ limit: Int) {
 
 while counters.hits.load(ordering: .relaxed) < goal, ContinuousClock.now - begin < .seconds(seconds) {
     let limit = [0, 3000, 50_000, 90_000].randomElement(using: &random)!
-    switch Int.random(in: 0..<4, using: &random) {
+    switch Int.random(in: 0..<kinds, using: &random) {
     case 0: run(IntegerContent.self, limit)
-    case 1: run(ObjectContent.self, limit)
-    case 2: run(TextContent.self, limit)
+    case 1: run(WideContent.self, limit)
+    case 2: run(ObjectContent.self, limit)
+    case 3: run(TextContent.self, limit)
     default: run(ForeignContent.self, limit)
     }
 }

@@ -37,8 +37,19 @@ static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
     void *q = (void *)syscall(SYS_mremap, p, old_size, new_size, 1 /* MREMAP_MAYMOVE */);
     return q == MAP_FAILED ? NULL : q;
 }
+/// Moves the pages of a mapping of whole pages to another place, and leaves empty ones where they were; NULL where
+/// that fails, as before Linux 5.7.
+static inline void *cms_move_pages(void *p, size_t size) {
+    void *q = (void *)syscall(SYS_mremap, p, size, size, 1 | 4 /* MREMAP_MAYMOVE | MREMAP_DONTUNMAP */, NULL);
+    return q == MAP_FAILED ? NULL : q;
+}
 #else
 #include <stdint.h>
+static inline void *cms_move_pages(void *p, size_t size) {
+    (void)p;
+    (void)size;
+    return 0;
+}
 /// There is no such call: the caller copies.
 static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
     (void)p;

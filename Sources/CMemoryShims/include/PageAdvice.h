@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // madvise(2) and mincore(2). Each call returns 0 or the errno, so that no Swift code reads thread-local errno.
@@ -51,7 +52,23 @@ static inline void *cms_map_anonymous(size_t n, int *error) {
     *error = 0;
     return p;
 }
+/// Puts zeros in the place of a mapping, pages that take no memory and that nobody may write if `writable` is 0. Who
+/// reads there meanwhile reads what was there or zeros.
+static inline int cms_map_zeros(void *p, size_t n, int writable) {
+#if defined(MAP_NORESERVE)
+    int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#else
+    int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS;
+#endif
+    return mmap(p, n, writable ? PROT_READ | PROT_WRITE : PROT_READ, flags, -1, 0) == MAP_FAILED ? errno : 0;
+}
 static inline int cms_unmap(void *p, size_t n) { return munmap(p, n) == 0 ? 0 : errno; }
+
+/// Whether this process may map only so much (RLIMIT_AS), also what takes no memory.
+static inline int cms_address_space_is_limited(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
 
 static inline size_t cms_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 

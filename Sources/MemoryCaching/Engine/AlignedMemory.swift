@@ -57,6 +57,26 @@ package enum AlignedMemory {
         return grown
     }
 
+    /// Moves the pages of a mapping of `byteCount` bytes into one of `newByteCount` and leaves zeros where they were;
+    /// nil where the block is no mapping or the kernel moves no pages that way.
+    static func moveAndGrow(
+        _ memory: UnsafeMutableRawPointer,
+        from byteCount: Int,
+        to newByteCount: Int
+    ) -> UnsafeMutableRawPointer? {
+        guard byteCount >= mappedSize else { return nil }
+        let pages = (byteCount + cms_page_size() - 1) & ~(cms_page_size() - 1)
+        guard let moved = cms_move_pages(memory, pages) else { return nil }
+        // Nobody knows the new place yet, so it may move once more.
+        if let grown = cms_remap(moved, pages, newByteCount) { return grown }
+        fatalError("out of memory")
+    }
+
+    /// Puts zeros in the place of a block that is a mapping, which take no memory.
+    static func replaceByZeros(_ memory: UnsafeMutableRawPointer, _ byteCount: Int, isWritable: Bool) -> Bool {
+        byteCount >= mappedSize && cms_map_zeros(memory, byteCount, isWritable ? 1 : 0) == 0
+    }
+
     /// Frees a block of `byteCount` bytes.
     @usableFromInline
     package static func deallocate(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) {

@@ -81,7 +81,7 @@ extension CacheEngine {
     @inlinable
     func lockCheapestShard(for cause: RemovalCause, from start: Int) -> ShardPointer? {
         while let shard = cheapestShard(for: cause, from: start) {
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            lock(shard)
             if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
             moveIn(shard)

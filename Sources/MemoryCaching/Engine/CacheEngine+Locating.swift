@@ -11,9 +11,15 @@ extension CacheEngine {
     /// The shard that `hash` leads to, locked. Made if there is none yet.
     @inlinable
     @inline(always)
-    func lockShard(_ hash: UInt64) -> ShardPointer { lockFreeShard(hash) ?? lockShardContended(hash) }
+    func lockShard(_ hash: UInt64) -> ShardPointer {
+        guard let shard = lockFreeShard(hash) else { return lockShardContended(hash) }
+        beginWriting(shard)
+        return shard
+    }
 
-    /// The shard that `hash` leads to, locked; nil where it is in use, does not have the entries or is yet to be made.
+    /// The shard that `hash` leads to, locked for a lookup, which writes nothing that is read without the lock; nil
+    /// where it is in use, does not have the entries or is yet to be made. Unlocked by ``unlockAfterLookup(_:)``, or
+    /// written to after ``beginWriting(_:)``.
     ///
     /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without
     /// parameters.
@@ -29,7 +35,7 @@ extension CacheEngine {
         let shard = CacheEngine.shard(index, from: first)
         guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }
         if !shard.pointee.isElsewhere { return shard }
-        unlock(shard)
+        unlockAfterLookup(shard)
         return nil
     }
 
@@ -45,7 +51,7 @@ extension CacheEngine {
                 continue
             }
             let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            lock(shard)
             if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
             moveIn(shard)
@@ -59,9 +65,34 @@ extension CacheEngine {
         Int(bitPattern: UInt(truncatingIfNeeded: hash &>> 57) & ((1 &<< (word & 63)) &- 1))
     }
 
+    /// Locks `shard` for whatever is to be done with it.
     @inlinable
     @inline(always)
-    func unlock(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
+    func lock(_ shard: ShardPointer) {
+        ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+        beginWriting(shard)
+    }
+
+    /// The same if it is free.
+    @inlinable
+    @inline(always)
+    func tryLock(_ shard: ShardPointer) -> Bool {
+        guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return false }
+        beginWriting(shard)
+        return true
+    }
+
+    /// Unlocks what ``lock(_:)``, ``tryLock(_:)`` and all that call these have locked.
+    @inlinable
+    @inline(always)
+    func unlock(_ shard: ShardPointer) {
+        endWriting(shard)
+        ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock()
+    }
+
+    @inlinable
+    @inline(always)
+    func unlockAfterLookup(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
 
     /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
     @inlinable

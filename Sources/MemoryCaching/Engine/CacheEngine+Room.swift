@@ -232,7 +232,7 @@ extension CacheEngine {
             if isByUse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
             if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
-            guard ShardLock(guarding: UnsafeMutableRawPointer(other)).tryLock() else { return shard }
+            guard tryLock(other) else { return shard }
             if other.pointee.isElsewhere {
                 unlock(other)
                 return shard

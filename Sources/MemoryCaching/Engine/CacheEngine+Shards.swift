@@ -95,8 +95,8 @@ extension CacheEngine {
     /// How many shards there are; 1 before the first access.
     var shardCount: Int { 1 << Int(directory.load(ordering: .acquiring) & 63) }
 
-    func makeStorage() -> EntryStorage<Key, Value> {
-        EntryStorage(seed: seed, keepsIdentities: !KeyHash<Key>.isInteger || hooks != nil)
+    func makeStorage(in stable: Unmanaged<StableMemory>? = nil) -> EntryStorage<Key, Value> {
+        EntryStorage(seed: seed, keepsIdentities: !KeyHash<Key>.isInteger || hooks != nil, stable: stable)
     }
 
     /// The shard of number `index`, locked; nil where there are not so many.
@@ -106,7 +106,7 @@ extension CacheEngine {
             let word = directory.load(ordering: .acquiring)
             guard word != 0, index < 1 << Int(word & 63) else { return nil }
             let shard = Self.shard(index, of: word)
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            lock(shard)
             if !shard.pointee.isElsewhere { return shard }
             unlock(shard)
             _ = specialized(self, .moveIn(shard))
@@ -127,7 +127,7 @@ extension CacheEngine {
     func visit(_ index: Int, of word: UInt, _ body: (ShardPointer) -> Void) {
         let shard = Self.shard(index, of: word)
         while true {
-            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
+            lock(shard)
             if !shard.pointee.isElsewhere {
                 body(shard)
                 return unlock(shard)
@@ -151,7 +151,7 @@ extension CacheEngine {
         var isWhole = true
         for index in 0..<1 << Int(word & 63) {
             let shard = Self.shard(index, of: word)
-            guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else {
+            guard tryLock(shard) else {
                 isWhole = false
                 continue
             }
@@ -163,6 +163,7 @@ extension CacheEngine {
 
     /// Lets go of everything, one entry after the other.
     func destroyShards() {
+        defer { destroyReaderCounts() }
         let present = directory.load(ordering: .acquiring)
         var word = present
         while word != 0 {
@@ -193,6 +194,8 @@ extension CacheEngine {
         if !_isPOD(Key.self) || !_isPOD(Value.self) {
             storage.forEachSlot { (storage.entries + Int($0)).deinitialize(count: 1) }
         }
+        // Nobody reads any more.
+        shard.pointee.storage.stable = nil
         shard.pointee.deallocate()
     }
 }

@@ -94,7 +94,7 @@ extension CacheEngine {
             )
             shard.pointee.isElsewhere = true
             // So the cheapest of all entries is found also before it has moved.
-            ShardLock(guarding: UnsafeMutableRawPointer(origin)).lock()
+            lock(origin)
             let (all, costly) = origin.pointee.leastHeights
             unlock(origin)
             (published + index * 2).initialize(to: Atomic(all.bitPattern))
@@ -109,7 +109,7 @@ extension CacheEngine {
     @inline(never)
     func moveIn(_ shard: ShardPointer) {
         guard let origin = shard.pointee.origin else { return }
-        ShardLock(guarding: UnsafeMutableRawPointer(origin)).lock()
+        lock(origin)
         defer { unlock(origin) }
         guard !origin.pointee.isElsewhere else { return }
         let word = shard.pointee.directory
@@ -126,7 +126,7 @@ extension CacheEngine {
         for index in heirs {
             let heir = Self.shard(index, of: word)
             // Who has a new shard's lock before it is open lets go of it at once, and waits for nothing meanwhile.
-            ShardLock(guarding: UnsafeMutableRawPointer(heir)).lock()
+            lock(heir)
             heir.pointee.open()
             unlock(heir)
         }

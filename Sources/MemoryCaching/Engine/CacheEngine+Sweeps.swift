@@ -19,7 +19,7 @@ extension CacheEngine {
             let storage = shard.pointee.storage
             if storage.count == 0 { return }
             shard.pointee.counters.removals[.removed] += storage.count
-            shard.pointee.storage = makeStorage()
+            shard.pointee.storage = makeStorage(in: storage.stable)
             shard.pointee.storage.generation = storage.generation
             shard.pointee.order.removeAll()
             shard.pointee.wheel = nil

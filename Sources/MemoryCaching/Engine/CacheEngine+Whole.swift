@@ -30,6 +30,7 @@ extension CacheEngine {
             result.refusals += counters.refusals
             result.removalCounts += counters.removals
         }
+        result.hits += hitsWithoutLock
         if let figures = membership?.figures {
             result.bytesAskedUnderPressure = figures.bytesAsked.load(ordering: .relaxed)
             result.bytesReturnedUnderPressure = figures.bytesReturned.load(ordering: .relaxed)

@@ -24,7 +24,8 @@ public import Synchronization
 //
 // # What a hit does
 //
-// Hash, lock, probe, set one bit unless it is set, copy the value, unlock. Nothing is allocated or moved. Code is
+// Hash, lock, probe, set one bit unless it is set, copy the value, unlock. Where keys are integers, values trivial and
+// threads more than one, a hit does without the lock (`OptimisticReading`). Nothing is allocated or moved. Code is
 // inlinable down to the atomic instructions, so that it specialises for the client's key and value; without that it
 // is three to five times slower.
 //
@@ -78,7 +79,22 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// access.
     @usableFromInline let directory = Atomic<UInt>(0)
     @usableFromInline let seed = HashSeed.random()
+    /// Where threads that read without a lock count; see ``ReaderCounts``.
+    @usableFromInline let readers = Atomic<UInt>(0)
+    // Small fields follow those that leave room behind them: the object of an empty cache is no larger than need be.
     @usableFromInline let limits: CacheLimits
+    @usableFromInline let ordering: CacheOrdering
+    /// Whether any entry ever had a lifetime: otherwise no clock is read.
+    @usableFromInline let usesLifetimes = Atomic<Bool>(false)
+    /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
+    @usableFromInline let hasDiscardable = Atomic<Bool>(false)
+    @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
+    @usableFromInline let hasObserver = Atomic<Bool>(false)
+    /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
+    let splittingProcess = Atomic<UInt8>(0)
+    let insertionsSincePruning = Atomic<UInt32>(0)
+    /// The bits of the height that was last asked for when no shard was in use, as a Float.
+    @usableFromInline let knownPrice = Atomic<UInt32>(0)
     @usableFromInline let hooks: ContentHooks<Value>?
     @usableFromInline let clock: LifetimeClock
     /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
@@ -87,22 +103,8 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @usableFromInline let fallbackLifetime: Int64
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
-    @usableFromInline let ordering: CacheOrdering
-
-    /// Whether any entry ever had a lifetime: otherwise no clock is read.
-    @usableFromInline let usesLifetimes = Atomic<Bool>(false)
-    /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
-    @usableFromInline let hasDiscardable = Atomic<Bool>(false)
-    let insertionsSincePruning = Atomic<UInt32>(0)
     /// Where the search for dead ones goes on.
     let pruningPlace = Atomic<UInt64>(0)
-    @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
-    @usableFromInline let hasObserver = Atomic<Bool>(false)
-    /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
-    let splittingProcess = Atomic<UInt8>(0)
-    /// The bits of the height that was last asked for when no shard was in use, as a Float, which fits in beside the
-    /// two truth values: an empty cache is not larger for it.
-    @usableFromInline let knownPrice = Atomic<UInt32>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
     @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
@@ -219,24 +221,28 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         guard KeyHash.isHarmless(key) else {
             return valueComparingOutside(key, hash, isConstant: false) { _ in false }
         }
+        if CacheEngine.readsWithoutLock, let value = valueWithoutLock(key, hash) { return value }
         guard let shard = lockFreeShard(hash) else { return valueContended(key, hash) }
         guard let slot = shard.pointee.storage.find(key, hash) else {
             shard.pointee.lookups.misses &+= 1
             // Who misses sets as a rule, and will ask for the ghost.
             shard.pointee.ghosts.prefetch(hash)
-            unlock(shard)
+            unlockAfterLookup(shard)
             return nil
         }
         let entry = shard.pointee.storage.entries + Int(slot)
         let info = entry.pointee.meta.info
-        if info.has(EntryInfo.slow) { return finishLookup(shard, slot, key, hash) }
+        if info.has(EntryInfo.slow) {
+            beginWriting(shard)
+            return finishLookup(shard, slot, key, hash)
+        }
         if !info.has(EntryInfo.touched) {
             entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { shard.pointee.noteTouch(info, hash) }
         }
         shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
-        unlock(shard)
+        unlockAfterLookup(shard)
         return value
     }
 
@@ -244,6 +250,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     @inlinable
     @inline(never)
     func valueContended(_ key: Key, _ hash: UInt64) -> Value? {
+        if CacheEngine.readsWithoutLock, isLockHeld(hash) { admitReader() }
         let shard = lockShardContended(hash)
         return finishLookup(shard, shard.pointee.storage.find(key, hash) ?? 0, key, hash)
     }

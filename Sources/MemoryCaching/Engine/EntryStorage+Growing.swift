@@ -24,12 +24,12 @@ extension EntryStorage {
     mutating func growTable(to newSize: Int) {
         if oldTable != nil { moveWords(places: .max) }
         let size = Int(bitPattern: tableMask &+ 1)
-        (oldTable, oldMask, movedPlaces) = (table, tableMask, 0)
-        table = AlignedMemory.allocateZeros(newSize &* 4).bindMemory(to: UInt32.self, capacity: newSize)
+        (oldTable, lastOldPlace, movedPlaces) = (table, UInt32(truncatingIfNeeded: tableMask), 0)
+        table = Self.allocateZeros(newSize &* 4, from: stable).bindMemory(to: UInt32.self, capacity: newSize)
         tableMask = UInt(bitPattern: newSize &- 1)
         if size <= Self.mostRebuilt {
             forEachSlot { link($0, hash: hash(of: $0)) }
-            movedPlaces = UInt(bitPattern: size)
+            movedPlaces = UInt32(truncatingIfNeeded: size)
             moveWords()
         }
     }
@@ -41,21 +41,21 @@ extension EntryStorage {
     mutating func moveWords(places: Int = 64) {
         guard let oldTable else { return }
         var left = places
-        while left > 0, movedPlaces <= oldMask {
-            let word = oldTable[Int(bitPattern: movedPlaces)]
+        while left > 0, movedPlaces <= lastOldPlace {
+            let word = oldTable[Int(movedPlaces)]
             if word == 0 {
                 movedPlaces &+= 1
                 left &-= 1
             } else {
                 // Emptying may move another word here.
                 let slot = word & Self.slotMask
-                empty(movedPlaces, of: oldTable, oldMask)
+                empty(UInt(movedPlaces), of: oldTable, oldMask)
                 link(slot, hash: hash(of: slot))
                 left &-= 4
             }
         }
-        guard movedPlaces > oldMask else { return }
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
+        guard movedPlaces > lastOldPlace else { return }
+        free(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
         self.oldTable = nil
     }
 
@@ -63,7 +63,7 @@ extension EntryStorage {
     @inline(never)
     mutating func growSlab(to grown: Int) {
         let stride = MemoryLayout<Entry<Key, Value>>.stride
-        entries = AlignedMemory.grow(UnsafeMutableRawPointer(entries), from: capacity &* stride, to: grown &* stride)
+        entries = Self.grow(UnsafeMutableRawPointer(entries), from: capacity &* stride, to: grown &* stride, in: stable)
             .assumingMemoryBound(to: Entry<Key, Value>.self)
         identities = identities.map {
             AlignedMemory.grow(UnsafeMutableRawPointer($0), from: capacity &* 8, to: grown &* 8)
@@ -74,5 +74,32 @@ extension EntryStorage {
                 .assumingMemoryBound(to: Int.self)
         }
         capacity = grown
+    }
+
+    // MARK: Memory of tables and slabs
+
+    @usableFromInline
+    static func allocateZeros(_ byteCount: Int, from stable: Unmanaged<StableMemory>?) -> UnsafeMutableRawPointer {
+        stable?.takeUnretainedValue().allocateZeros(byteCount) ?? AlignedMemory.allocateZeros(byteCount)
+    }
+
+    @usableFromInline
+    static func grow(
+        _ memory: UnsafeMutableRawPointer,
+        from byteCount: Int,
+        to newByteCount: Int,
+        in stable: Unmanaged<StableMemory>?
+    ) -> UnsafeMutableRawPointer {
+        stable?.takeUnretainedValue().grow(memory, from: byteCount, to: newByteCount)
+            ?? AlignedMemory.grow(memory, from: byteCount, to: newByteCount)
+    }
+
+    @usableFromInline
+    func free(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) {
+        if let stable {
+            stable.takeUnretainedValue().retire(memory, byteCount)
+        } else {
+            AlignedMemory.deallocate(memory, byteCount)
+        }
     }
 }

@@ -42,14 +42,22 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var seed: HashSeed
     /// Slots there is memory for, slot 0 among them.
     @usableFromInline var capacity: Int
-    @usableFromInline var oldMask: UInt = 0
+    /// The last place of the old table.
+    @usableFromInline var lastOldPlace: UInt32 = 0
     /// Places of the old table that are known to be empty.
-    @usableFromInline var movedPlaces: UInt = 0
+    @usableFromInline var movedPlaces: UInt32 = 0
+    /// Where tables and slabs come from and go to once they may be read without the lock; nil before. The cache keeps
+    /// it alive.
+    @usableFromInline var stable: Unmanaged<StableMemory>?
 
     /// Entries held.
     @inlinable
     @inline(always)
     var count: Int { Int(held) }
+
+    @inlinable
+    @inline(always)
+    var oldMask: UInt { UInt(lastOldPlace) }
 
     @inlinable @inline(always) static var tagMask: UInt32 { 0xFF00_0000 }
     @inlinable @inline(always) static var slotMask: UInt32 { 0x00FF_FFFF }
@@ -59,13 +67,13 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// Empty, with room for seven entries.
     @inlinable
-    init(seed: HashSeed, keepsIdentities: Bool) {
+    init(seed: HashSeed, keepsIdentities: Bool, stable: Unmanaged<StableMemory>? = nil) {
         self.seed = seed
+        self.stable = stable
         tableMask = 15
-        table = AlignedMemory.allocate(16 * 4).bindMemory(to: UInt32.self, capacity: 16)
-        table.initialize(repeating: 0, count: 16)
+        table = Self.allocateZeros(16 * 4, from: stable).bindMemory(to: UInt32.self, capacity: 16)
         capacity = 8
-        entries = AlignedMemory.allocate(8 &* MemoryLayout<Entry<Key, Value>>.stride)
+        entries = Self.allocateZeros(8 &* MemoryLayout<Entry<Key, Value>>.stride, from: stable)
             .assumingMemoryBound(to: Entry<Key, Value>.self)
         identities = keepsIdentities ? AlignedMemory.allocate(64).bindMemory(to: UInt64.self, capacity: 8) : nil
     }
@@ -243,11 +251,9 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Frees the memory. Entries that are still in are not deinitialised.
     @inlinable
     func deallocate() {
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(table), Int(bitPattern: tableMask &+ 1) &* 4)
-        if let oldTable {
-            AlignedMemory.deallocate(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
-        }
-        AlignedMemory.deallocate(UnsafeMutableRawPointer(entries), capacity &* MemoryLayout<Entry<Key, Value>>.stride)
+        free(UnsafeMutableRawPointer(table), Int(bitPattern: tableMask &+ 1) &* 4)
+        if let oldTable { free(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4) }
+        free(UnsafeMutableRawPointer(entries), capacity &* MemoryLayout<Entry<Key, Value>>.stride)
         if let identities { AlignedMemory.deallocate(UnsafeMutableRawPointer(identities), capacity &* 8) }
         if let costs { AlignedMemory.deallocate(UnsafeMutableRawPointer(costs), capacity &* 8) }
     }

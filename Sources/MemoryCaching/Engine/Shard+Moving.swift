@@ -23,6 +23,7 @@ extension Shard {
         ghosts.meanAge = old.pointee.ghosts.meanAge
         ghosts.unit = old.pointee.ghosts.unit
         storage.generation = old.pointee.storage.generation
+        storage.stable = old.pointee.storage.stable
         storage.reserve(old.pointee.storage.count / heirs)
         wheel = old.pointee.wheel?.following(slots: storage.capacity)
     }

@@ -39,8 +39,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var movesInEpoch: UInt32 = 0
     /// Sampled entries here.
     @usableFromInline var sampled: Int32 = 0
-    @usableFromInline var credit = InsertionCredit()
+    // Insertions and removals within one line: an insertion into a full cache counts both.
     @usableFromInline var counters = ShardCounters()
+    @usableFromInline var credit = InsertionCredit()
 
     /// In order of use, the height up to which entries may go before the other shards are looked at again.
     @usableFromInline var latestVictim = -Double.infinity

@@ -35,6 +35,12 @@ package struct ShardLock {
         UnsafeMutableRawPointer(word + 2).assumingMemoryBound(to: UInt32.self)
     }
 
+    /// Odd while somebody writes what is read without the lock; see `OptimisticReading`. Of no use to the lock itself,
+    /// but here is room for it, in the line that whoever takes the lock writes anyway.
+    @inlinable
+    @inline(always)
+    var sequence: UnsafeMutablePointer<Atomic<UInt32>> { word + 3 }
+
     /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
     /// modified as a whole while others try the lock. A shard's alignment, so that the shard begins right behind them.
     @inlinable
@@ -62,6 +68,7 @@ package struct ShardLock {
         word.initialize(to: Atomic(0))
         sleepers.initialize(to: Atomic(0))
         generation.initialize(to: cms_fork_generation())
+        sequence.initialize(to: Atomic(0))
     }
 
     @inlinable

@@ -1,0 +1,134 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+public import CMemoryShims
+public import Synchronization
+
+// Hits that take no lock.
+//
+// A hit that takes its shard's lock writes the lock's cache line, and a line that another processor wrote last takes
+// some 100 ns to come: with two threads that read the same cache, most hits would wait for one. So where keys are
+// integers and values are trivial (`BitwiseCopyable` in all but name: no reference is counted when they are copied),
+// a hit reads only, and writes no more than a counter in a line of its own thread's.
+//
+// # How
+//
+// Each shard has a sequence beside its lock: even, and odd while somebody writes. It is a seqlock. The reader takes the
+// sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it takes the
+// lock, as it does for everything that is not simple: misses, entries with a lifetime, discardable content, and the
+// first use of an entry in its stay, of which the policy is to know. So what a reader writes is its own counter alone.
+//
+// # Why it is right
+//
+// 1. *No reader believes what a writer was changing.* A writer makes the sequence odd before it writes, with a release
+//    fence between, and even afterwards, with a release store. So a reader that has seen any of its writes, and then
+//    passes an acquire (every load here is one, and a fence follows the value's), finds the sequence changed. The word
+//    has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹ sections of the same
+//    shard pass, not one more or less.
+// 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, mask, slab) are used
+//    only after the sequence was found unchanged behind them, a slot's number only after it was found unchanged behind
+//    the word that it comes from; so each address lies in a table or a slab that was in use at that moment. It may go
+//    out of use in the next moment, but stays readable (``StableMemory``).
+// 3. *No reader goes on for ever.* Each step through the table looks at the sequence.
+// 4. *Nothing of the user's is touched.* Keys are compared as bits. A value is trivial, and nobody looks into its bits
+//    before they are believed.
+// 5. *Whoever has set or removed a value finds it so afterwards.* The section has changed the sequence before the call
+//    returns.
+//
+// The use of an entry could be noted without the lock, too, by a compare-exchange that a slot's next entry withstands.
+// Memory out of use would have to be writable then, and the kernel to set memory aside for it. It brought two threads
+// nothing: in a cache that is full, first uses are as rare as insertions, which lock anyway.
+//
+// Nothing of this relies on the memory order of one processor: it was run on x86 alone, where the acquires and the
+// fences cost nothing, and holds by the C11 model but for the value's own bytes, which are read as plain memory.
+//
+// # When
+//
+// Not before two threads met: a cache that one thread uses needs neither the counters nor ``StableMemory``. The thread
+// that finds a shard's lock taken has reading switched on; see ``CacheEngine/admitReader()``.
+//
+// - SeeAlso: Lameter, "Effective Synchronization on Linux/NUMA Systems", 2005 (the kernel's seqlock); Boehm, "Can
+//   Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.
+extension CacheEngine {
+    /// Whether keys and values are such that hits may do without the lock. Known to the compiler.
+    @inlinable
+    @inline(always)
+    static var readsWithoutLock: Bool {
+        KeyHash<Key>.isInteger && _isPOD(Value.self) && cms_reads_without_lock() != 0
+    }
+
+    /// The value for `key`, if it is to be had without the lock; nil says nothing. Counts as a use and as a hit.
+    @inlinable
+    @inline(always)
+    func valueWithoutLock(_ key: Key, _ hash: UInt64) -> Value? {
+        let readers = readers.load(ordering: .acquiring)
+        guard ReaderCounts.areOn(readers) else { return nil }
+        let line = cms_reader_line()
+        guard line < ReaderCounts.end(readers) else { return admitReaderAndMiss() }
+
+        // There is one: nobody is admitted before the first.
+        let word = directory.load(ordering: .acquiring)
+        let shard = CacheEngine.shard(CacheEngine.shardIndex(hash, of: word), of: word)
+        let lock = ShardLock(guarding: UnsafeMutableRawPointer(shard))
+        let sequence = lock.sequence.pointee.load(ordering: .acquiring)
+        if sequence & 1 != 0 || cms_load_acquire_u8(&shard.pointee.isElsewhere) != 0 { return nil }
+
+        let table = UInt(cms_load_acquire_u64(&shard.pointee.storage.table))
+        let mask = UInt(cms_load_acquire_u64(&shard.pointee.storage.tableMask))
+        let slab = UInt(cms_load_acquire_u64(&shard.pointee.storage.entries))
+        let tag = EntryStorage<Key, Value>.tag(hash)
+        var index = EntryStorage<Key, Value>.home(hash, mask)
+        while true {
+            guard lock.sequence.pointee.load(ordering: .relaxed) == sequence else { return nil }
+            let place = UnsafeRawPointer(bitPattern: table &+ index &* 4).unsafelyUnwrapped
+            let word = cms_load_acquire_u32(place)
+            if word == 0 { return nil }
+            index = (index &+ 1) & mask
+            let slot = word ^ tag
+            if slot > EntryStorage<Key, Value>.slotMask { continue }
+            guard lock.sequence.pointee.load(ordering: .relaxed) == sequence else { return nil }
+            let distance = UInt(slot) &* UInt(bitPattern: MemoryLayout<Entry<Key, Value>>.stride)
+            let entry = UnsafeMutablePointer<Entry<Key, Value>>(bitPattern: slab &+ distance).unsafelyUnwrapped
+            guard KeyHash.isEqual(entry.pointee.key, to: key) else { continue }
+            let info = entry.pointee.meta.info
+            let value = entry.pointee.value
+            cms_fence_acquire()
+            guard lock.sequence.pointee.load(ordering: .relaxed) == sequence,
+                info.bits & (EntryInfo.slow | EntryInfo.touched) == EntryInfo.touched
+            else { return nil }
+            ReaderCounts.countHit(readers, line)
+            return value
+        }
+    }
+
+    /// Whether a thread has the lock of the shard that `hash` leads to; what was true may not be any more.
+    @usableFromInline
+    func isLockHeld(_ hash: UInt64) -> Bool {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return false }
+        let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
+        return ShardLock(guarding: UnsafeMutableRawPointer(shard)).word.pointee.load(ordering: .relaxed) != 0
+    }
+
+    /// Says to readers that `shard`, which is locked, is written to from here on.
+    @inlinable
+    @inline(always)
+    func beginWriting(_ shard: ShardPointer) {
+        guard CacheEngine.readsWithoutLock else { return }
+        let sequence = ShardLock(guarding: UnsafeMutableRawPointer(shard)).sequence
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+    }
+
+    /// Says that it is not any more.
+    @inlinable
+    @inline(always)
+    func endWriting(_ shard: ShardPointer) {
+        guard CacheEngine.readsWithoutLock else { return }
+        let sequence = ShardLock(guarding: UnsafeMutableRawPointer(shard)).sequence
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+}

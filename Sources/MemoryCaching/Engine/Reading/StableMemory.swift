@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+internal import ForkSafety
+
+/// Memory that may be read without a lock: blocks that are out of use stay readable as long as the cache.
+///
+/// A reader that was overtaken by a writer may still look where a table or a slab was. What it reads there it throws
+/// away, because the writer has changed the shard's sequence; so it may be anything, as long as reading does not fault.
+/// Therefore a block that is out of use is neither returned to the allocator nor unmapped, but used again for a later
+/// block of its size. A mapping's pages are given back at once, zeros stand in their place; of smaller blocks there are
+/// at most as many bytes as those of 8 KiB hold.
+///
+/// No thread ever waits for a reader, and none asks which readers there are: that a thread was interrupted while it
+/// reads, or is not there any more in the child of a fork, does no harm.
+///
+/// - SeeAlso: "type-stable memory": Greenwald and Cheriton, "The Synergy Between Non-Blocking Synchronization and
+///   Operating System Structure", OSDI 1996; the kernel's `SLAB_TYPESAFE_BY_RCU`.
+@usableFromInline
+final class StableMemory: Sendable {
+    /// Blocks out of use, by size. A leaf among the locks.
+    private let unused = ForkSafeMutex<[Int: [UInt]]>([:])
+
+    init() {}
+
+    deinit {
+        unused.withLock { unused in
+            for (byteCount, blocks) in unused {
+                for block in blocks { AlignedMemory.deallocate(.init(bitPattern: block).unsafelyUnwrapped, byteCount) }
+            }
+        }
+    }
+
+    /// `byteCount` bytes; contents undefined.
+    func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        let block = unused.withLock { $0[byteCount]?.popLast() }
+        guard let block, let memory = UnsafeMutableRawPointer(bitPattern: block) else {
+            return AlignedMemory.allocate(byteCount)
+        }
+        if AlignedMemory.isMapped(byteCount), !AlignedMemory.replaceByZeros(memory, byteCount, isWritable: true) {
+            fatalError("out of memory")
+        }
+        return memory
+    }
+
+    /// `byteCount` bytes of zeros.
+    func allocateZeros(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        let memory = allocate(byteCount)
+        if !AlignedMemory.isMapped(byteCount) {
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        }
+        return memory
+    }
+
+    /// The contents of `memory` in a block of `newByteCount` bytes; `memory` itself is out of use.
+    func grow(
+        _ memory: UnsafeMutableRawPointer,
+        from byteCount: Int,
+        to newByteCount: Int
+    ) -> UnsafeMutableRawPointer {
+        let grown: UnsafeMutableRawPointer
+        if let moved = AlignedMemory.moveAndGrow(memory, from: byteCount, to: newByteCount) {
+            grown = moved
+        } else {
+            grown = allocate(newByteCount)
+            grown.copyMemory(from: memory, byteCount: min(byteCount, newByteCount))
+        }
+        retire(memory, byteCount)
+        return grown
+    }
+
+    /// Takes a block of `byteCount` bytes out of use, in which nothing is to be deinitialised.
+    func retire(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) {
+        // Where the kernel refuses, having too many mappings to look after, the pages stay until they are used again.
+        _ = AlignedMemory.replaceByZeros(memory, byteCount, isWritable: false)
+        unused.withLock { $0[byteCount, default: []].append(UInt(bitPattern: memory)) }
+    }
+}

@@ -1,0 +1,232 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Foundation
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// A trivial value of a cache line, all words of which say the same: half of one and half of another is seen.
+private struct Wide: Equatable, Sendable {
+    private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+    init(_ number: Int) {
+        let word = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
+        words = (word, word, word, word, word, word, word, word)
+    }
+
+    static func == (left: Wide, right: Wide) -> Bool {
+        withUnsafeBytes(of: left.words) { left in withUnsafeBytes(of: right.words) { left.elementsEqual($0) } }
+    }
+
+    var isWhole: Bool {
+        withUnsafeBytes(of: words) { bytes in
+            let words = bytes.bindMemory(to: UInt64.self)
+            return words.allSatisfy { $0 == words[0] }
+        }
+    }
+}
+
+@Suite("Hits without a lock", .serialized, .enabled(if: CacheEngine<Int, Int>.readsWithoutLock))
+struct OptimisticReadingTests {
+    /// The shard of `key`, as a lookup finds it.
+    private func shard<Value>(of key: Int, in engine: CacheEngine<Int, Value>) -> UnsafeMutablePointer<
+        Shard<Int, Value>
+    > {
+        let hash = KeyHash.hash(key, seed: engine.seed)
+        let word = engine.directory.load(ordering: .acquiring)
+        return CacheEngine.shard(CacheEngine<Int, Value>.shardIndex(hash, of: word), of: word)
+    }
+
+    private func readWithoutLock<Value>(_ key: Int, in engine: CacheEngine<Int, Value>) -> Value? {
+        engine.valueWithoutLock(key, KeyHash.hash(key, seed: engine.seed))
+    }
+
+    @Test(
+        "not before two threads have met; then all that was used once is read without the lock",
+        arguments: [9, 9000]
+    )
+    func beginning(_ count: Int) {
+        let engine = CacheEngine<Int, Int>()
+        #expect(engine.value(forKey: 0) == nil)
+        for key in 0..<count { engine.setValue(~key, forKey: key) }
+        for key in 0..<count { #expect(engine.value(forKey: key) == ~key) }
+        #expect(readWithoutLock(1, in: engine) == nil)
+
+        // Whoever finds the lock taken waits for it, and reads without it from then on.
+        let held = ShardLock(guarding: shard(of: 1, in: engine))
+        held.lock()
+        let thread = StressThread { _ = engine.value(forKey: 1) }
+        while engine.readers.load(ordering: .acquiring) == 0 { usleep(100) }
+        #expect(readWithoutLock(1, in: engine) == nil, "before each shard keeps its memory readable")
+        held.unlock()
+        thread.join()
+        #expect(engine.value(forKey: 1) == ~1)
+        for key in 0..<count { #expect(readWithoutLock(key, in: engine) == ~key) }
+        #expect(engine.statistics.hits == 2 * count + 2)
+        #expect(engine.statistics.misses == 1)
+    }
+
+    @Test("while the lock is held, hits go on; while somebody writes, none is believed")
+    func heldLock() {
+        let engine = CacheEngine<Int, Int>()
+        for key in 0..<100 { engine.setValue(key, forKey: key) }
+        for key in 0..<100 { _ = engine.value(forKey: key) }
+        engine.admitReader()
+        let shard = shard(of: 0, in: engine)
+        ShardLock(guarding: shard).lock()
+        for key in 0..<100 { #expect(engine.value(forKey: key) == key) }
+        engine.beginWriting(shard)
+        for key in 0..<100 { #expect(readWithoutLock(key, in: engine) == nil) }
+        engine.unlock(shard)
+        for key in 0..<100 { #expect(readWithoutLock(key, in: engine) == key) }
+    }
+
+    @Test("misses, first uses, lifetimes and other orders are left to the lock")
+    func notSimple() {
+        let engine = CacheEngine<Int, Int>()
+        engine.setValue(1, forKey: 1)
+        engine.admitReader()
+        #expect(readWithoutLock(1, in: engine) == nil)
+        #expect(engine.value(forKey: 1) == 1)
+        #expect(readWithoutLock(1, in: engine) == 1)
+        #expect(readWithoutLock(2, in: engine) == nil)
+        _ = engine.insert(2, forKey: 2, cost: 0, recomputeCost: nil, expiresAfter: .seconds(1000), if: nil)
+        #expect(engine.value(forKey: 2) == 2)
+        #expect(readWithoutLock(2, in: engine) == nil)
+        engine.removeValue(forKey: 1)
+        #expect(readWithoutLock(1, in: engine) == nil && engine.value(forKey: 1) == nil)
+
+        let byUse = CacheEngine<Int, Int>(ordering: .reuse)
+        byUse.setValue(1, forKey: 1)
+        byUse.admitReader()
+        #expect(byUse.value(forKey: 1) == 1)
+        #expect(readWithoutLock(1, in: byUse) == nil)
+    }
+
+    @Test("every hit is counted once, by more threads than have a line of their own")
+    func counts() {
+        let engine = CacheEngine<Int, Int>()
+        for key in 0..<6000 { engine.setValue(key, forKey: key) }
+        engine.admitReader()
+        let before = engine.statistics.hits
+        let turns = stressed(3000)
+        let gate = Atomic<Int>(0)
+        onThreads(150) { _ in
+            gate.add(1, ordering: .relaxed)
+            while gate.load(ordering: .relaxed) < 150 { usleep(100) }
+            for turn in 0..<turns { _ = engine.value(forKey: turn % 6000) }
+        }
+        // And by threads one after the other, which get each other's lines.
+        for _ in 0..<300 { StressThread { for key in 0..<10 { _ = engine.value(forKey: key) } }.join() }
+        #expect(engine.statistics.hits - before == 150 * turns + 3000)
+    }
+
+    /// Has two threads read keys below `count` until `body` returns, which may ask whether any value was in parts; how
+    /// many were, and how many were read.
+    private func countParts(
+        _ engine: CacheEngine<Int, Wide>,
+        _ count: Int,
+        _ body: (_ caught: () -> Bool) -> Void
+    ) -> (parts: Int, hits: Int) {
+        let isOver = Atomic<Bool>(false)
+        let parts = Atomic<Int>(0)
+        let hits = Atomic<Int>(0)
+        let readers = (0..<2).map { reader in
+            StressThread {
+                var random = SplitMix64(seed: UInt64(reader))
+                while !isOver.load(ordering: .relaxed) {
+                    let key = Int.random(in: 0..<count, using: &random)
+                    guard let value = readWithoutLock(key, in: engine) ?? engine.value(forKey: key) else { continue }
+                    hits.add(1, ordering: .relaxed)
+                    if !value.isWhole { parts.add(1, ordering: .relaxed) }
+                }
+            }
+        }
+        body { parts.load(ordering: .relaxed) > 0 }
+        isOver.store(true, ordering: .relaxed)
+        for reader in readers { reader.join() }
+        return (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed))
+    }
+
+    @Test("no value is seen in parts; a writer that does not say that it writes is caught")
+    func wholeValues() {
+        for saysSo in [true, false] {
+            let engine = CacheEngine<Int, Wide>()
+            for key in 0..<4 { engine.setValue(Wide(key), forKey: key) }
+            for key in 0..<4 { _ = engine.value(forKey: key) }
+            engine.admitReader()
+            let (parts, hits) = countParts(engine, 4) { caught in
+                let shard = shard(of: 0, in: engine)
+                let begin = ContinuousClock.now
+                // The control goes on until somebody is caught, which takes milliseconds; a minute is for machines that
+                // have no time for it.
+                while ContinuousClock.now - begin < (saysSo ? .milliseconds(500) : .seconds(60)), !caught() {
+                    for turn in 0..<1000 {
+                        ShardLock(guarding: shard).lock()
+                        if saysSo { engine.beginWriting(shard) }
+                        for key in 0..<4 {
+                            let slot = shard.pointee.storage.find(key, KeyHash.hash(key, seed: engine.seed))!
+                            shard.pointee.storage.entries[Int(slot)].value = Wide(turn)
+                        }
+                        if saysSo { engine.endWriting(shard) }
+                        ShardLock(guarding: shard).unlock()
+                    }
+                }
+            }
+            if saysSo { #expect(parts == 0) } else { #expect(parts > 0, "of \(hits) reads") }
+            #expect(hits > 0)
+        }
+    }
+
+    @Test("caches grow, split, shrink and are emptied under readers, and each value is right")
+    func changes() {
+        let seed = UInt64.random(in: 1 ... .max)
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<stressed(4) {
+            let engine = CacheEngine<Int, Wide>()
+            engine.setValue(Wide(0), forKey: 0)
+            engine.admitReader()
+            let (parts, hits) = countParts(engine, 30_000) { _ in
+                for round in 0..<4 {
+                    for key in 0..<Int.random(in: 100..<30_000, using: &random) {
+                        engine.setValue(Wide(key &* 7 &+ round), forKey: key)
+                        if let value = readWithoutLock(key, in: engine) {
+                            #expect(value == Wide(key &* 7 &+ round), "seed \(seed)")
+                        }
+                    }
+                    if Bool.random(using: &random) { engine.removeAll() } else { engine.trim(toCount: 50) }
+                }
+            }
+            #expect(parts == 0, "seed \(seed)")
+            #expect(hits > 0)
+            engine._checkInvariants()
+        }
+    }
+
+    #if os(Linux)
+    @Test("memory that is freed under readers, as a control, ends the process")
+    func freedMemory() {
+        let status = statusOfChild {
+            signal(SIGSEGV, SIG_DFL)
+            signal(SIGBUS, SIG_DFL)
+            let begin = ContinuousClock.now
+            while ContinuousClock.now - begin < .seconds(50) {
+                let engine = CacheEngine<Int, Wide>()
+                for key in 0..<200 { engine.setValue(Wide(key), forKey: key) }
+                engine.admitReader()
+                engine.forEachShard { $0.pointee.storage.stable = nil }
+                _ = countParts(engine, 200) { _ in
+                    for key in 0..<4000 { engine.setValue(Wide(key), forKey: key) }
+                }
+            }
+        }
+        #expect([SIGSEGV, SIGBUS].contains(status & 0x7F), "status \(status)")
+    }
+    #endif
+}

@@ -108,10 +108,10 @@ extension ValkeyTier {
             (state.failures, state.issue) = (0, nil)
             state.scripts = Scripts(acquire: names[0], fill: names[1], release: names[2])
             state.aliveUntil = aliveUntil
-            state.ownReport = nil
             return true
         }
         guard isCurrent else { return connection.close() }
+        ownReport.withLock { $0 = nil }
         linkChange.signal()
         publish(.connected(aliveFor: ContinuousClock.now.duration(to: aliveUntil)))
         scheduleHeartbeat(connection, number)
@@ -172,9 +172,8 @@ extension ValkeyTier {
                     return fail(connection, number, .isReplica)
                 }
                 let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
-                state.withLock {
-                    $0.aliveUntil = aliveUntil; $0.ownReport = nil
-                }
+                state.withLock { $0.aliveUntil = aliveUntil }
+                ownReport.withLock { $0 = nil }
                 if isConnected(number) { publish(.alive(for: ContinuousClock.now.duration(to: aliveUntil))) }
             case .failure: fail(connection, number, .unreachable("no sign of life within \(configuration.timeout)"))
             }

@@ -12,14 +12,12 @@ extension ValkeyTier {
     /// The value of `key`; nil if there is none, if a lease stands there, or if it is no string that a reply may hold.
     public nonisolated(nonsending) func read(_ key: String, within limit: Duration) async throws -> RemoteValue? {
         // Not `GET`: the reply to it may be larger than the connection accepts, which is shared by all.
-        let most = configuration.largestValue
-        var replies = try await send(
-            [["GETRANGE", key, "0", "\(most)"].map(\.bytes), ["PTTL".bytes, key.bytes]],
-            limit
-        )
+        let (name, most) = (key.bytes, configuration.largestValue)
+        let range = [Words.getRange, name, Words.zero, largestValueWord]
+        var replies = try await send([range, [Words.pttl, name]], limit)
         // No value and an empty one look alike, and the key may have come between the two commands.
         if case .bytes([]) = replies[0], replies[1] != .integer(-2) {
-            replies = try await send([["GET".bytes, key.bytes], ["PTTL".bytes, key.bytes]], limit)
+            replies = try await send([["GET".bytes, name], [Words.pttl, name]], limit)
         }
         guard case .bytes(let bytes) = replies[0], case .integer(let milliseconds) = replies[1] else {
             // Another type is no value; whoever acquires the key overwrites it.
@@ -43,7 +41,7 @@ extension ValkeyTier {
             [
                 terms.token.digits, Self.milliseconds(terms.duration), Self.milliseconds(terms.staleBelow, atLeast: 0),
                 (terms.unusable == nil ? "0" : "1").bytes, terms.unusable ?? [],
-                "\(configuration.largestValue)".bytes,
+                largestValueWord,
             ],
             limit
         )
@@ -103,6 +101,11 @@ extension ValkeyTier {
         if case .error(let reason) = try await send([["DEL".bytes, key.bytes]], limit)[0] { throw Self.error(reason) }
     }
 
+    /// What every read sends.
+    private enum Words {
+        static let getRange = "GETRANGE".bytes, pttl = "PTTL".bytes, zero = "0".bytes
+    }
+
     // MARK: Sending
 
     /// Sends commands and waits for their replies. Cancelling the task changes nothing: the command is on its way.
@@ -117,7 +120,7 @@ extension ValkeyTier {
         return try await withCheckedThrowingContinuation { continuation in
             connection.send(commands, within: limit) { [self] result in
                 let hasWritten = key != nil && (try? result.get())?.last?.saysWritten ?? false
-                state.withLock { $0.ownReport = hasWritten ? key : nil }
+                ownReport.withLock { $0 = hasWritten ? key : nil }
                 continuation.resume(with: result.mapError { $0 as any Error })
             }
         }

@@ -31,7 +31,13 @@ public import ServiceLifecycle
 public final class ValkeyTier: RemoteTier {
     let configuration: ValkeyConfiguration
     let transport: any ValkeyTransport
+    /// The largest value that fits into a reply, as commands say it.
+    let largestValueWord: [UInt8]
     let state = Mutex(State())
+    /// The key that a script of this tier has just written: the report that follows its reply is about that write.
+    /// Anything else that comes first ends the expectation. Apart from the state, because only the serial context uses
+    /// it, with each reply.
+    let ownReport = Mutex<String?>(nil)
     /// Wakes those who wait for the connection: it is up, or an attempt has failed.
     let linkChange = ChangeSignal()
 
@@ -45,9 +51,6 @@ public final class ValkeyTier: RemoteTier {
         var aliveUntil = ContinuousClock.now
         var issue: ValkeyIssue?
         var scripts = Scripts()
-        /// The key that a script of this tier has just written: the report that follows its reply is about that write.
-        /// Anything else that comes first ends the expectation.
-        var ownReport: String?
     }
 
     enum Phase {
@@ -76,6 +79,7 @@ public final class ValkeyTier: RemoteTier {
     public init(_ configuration: ValkeyConfiguration, transport: any ValkeyTransport) {
         self.configuration = configuration
         self.transport = transport
+        largestValueWord = "\(configuration.largestValue)".bytes
     }
 
     /// Closes the connection and ends the thread, where nobody has called ``shutDown()``. Does not wait for that.
@@ -169,10 +173,7 @@ public final class ValkeyTier: RemoteTier {
 
     func receivePush(_ items: [RESPValue]) {
         guard items.first?.text == "invalidate", items.count == 2 else { return }
-        let ownReport = state.withLock { state in
-            defer { state.ownReport = nil }
-            return state.ownReport
-        }
+        let ownReport = ownReport.withLock { $0.take() }
         if case .array(let keys) = items[1] {
             if keys.count == 1, let ownReport, keys[0].text == ownReport { return }
             publish(.invalidated(keys.compactMap(\.text)))

@@ -395,6 +395,28 @@ struct ServerTests {
         await here.tier.shutDown()
     }
 
+    @Test("Values larger than any socket takes at once, with small ones between", arguments: TestServer.Kind.installed)
+    func largeAndSmall(_ kind: TestServer.Kind) async throws {
+        let server = try await TestServer(kind)
+        let (here, there) = (try await Member(server) { $0.largestValue = 32 << 20 }, try await Member(server))
+        let expected = (0..<200).map { String(repeating: "\($0)", count: $0 % 50 == 0 ? 3 << 20 : 1) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (key, value) in expected.enumerated() {
+                group.addTask { try await here.cache.setValue(value, forKey: key) }
+            }
+            try await group.waitForAll()
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (key, value) in expected.enumerated() {
+                group.addTask { #expect((try? await there.cache.value(forKey: key)) == value, "\(key)") }
+            }
+        }
+        // Neither has lost its connection.
+        #expect(here.cache.statistics.generations == 1 && there.cache.statistics.generations == 1)
+        await here.tier.shutDown()
+        await there.tier.shutDown()
+    }
+
     @Test("Scripts that the server has forgotten are sent again", arguments: TestServer.Kind.installed)
     func forgottenScripts(_ kind: TestServer.Kind) async throws {
         let server = try await TestServer(kind)

@@ -52,6 +52,7 @@ final class NIOTransport: ValkeyTransport {
             case .success(let channel):
                 do {
                     let handler = try channel.pipeline.syncOperations.handler(type: PipelineHandler.self)
+                    if configuration.tls == nil { handler.outbox.open(DirectSocket(of: channel)) }
                     completion(.success(NIOConnection(channel: channel, handler: handler)))
                 } catch {
                     completion(.failure(.unreachable("\(error)")))

@@ -40,8 +40,9 @@ struct RESPParser {
     /// Adds bytes that have come.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if position > 0 {
-            // Moved once for each piece that comes, and only what is left of the last one.
-            buffer.removeFirst(position)
+            // Moved once for each piece that comes, and only what is left of the last one: nothing as a rule.
+            let isAllRead = position == buffer.count
+            if isAllRead { buffer.removeAll(keepingCapacity: true) } else { buffer.removeFirst(position) }
             searched -= position
             position = 0
         }
@@ -155,8 +156,11 @@ struct RESPParser {
 
     /// The next line without its end; nil if the end has not come.
     private mutating func line() throws(RESPError) -> Range<Int>? {
-        searched = max(searched, position)
-        while searched < buffer.count, buffer[searched] != 13 { searched += 1 }
+        searched = buffer.withUnsafeBufferPointer { buffer in
+            var place = max(searched, position)
+            while place < buffer.count, buffer[place] != 13 { place += 1 }
+            return place
+        }
         guard searched - position <= Self.longestLine else { throw .tooLarge }
         guard searched + 1 < buffer.count else { return nil }
         guard buffer[searched + 1] == 10, searched > position else { throw .unterminated }
@@ -171,10 +175,19 @@ struct RESPParser {
 
     /// Decimal digits with a sign before them or none.
     private func integer(_ range: Range<Int>.SubSequence) throws(RESPError) -> Int64 {
-        guard range.count <= 20, let number = Int64(String(decoding: buffer[range], as: UTF8.self)) else {
-            throw .invalidNumber
+        var digits = buffer[range]
+        let sign = digits.first
+        if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { digits = digits.dropFirst() }
+        guard (1...19).contains(digits.count) else { throw .invalidNumber }
+        // Nineteen digits fit into what has no sign.
+        var magnitude: UInt64 = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { throw .invalidNumber }
+            magnitude = 10 * magnitude + UInt64(digit - 0x30)
         }
-        return number
+        let isNegative = sign == UInt8(ascii: "-")
+        guard magnitude <= UInt64(Int64.max) + (isNegative ? 1 : 0) else { throw .invalidNumber }
+        return Int64(truncatingIfNeeded: isNegative ? 0 &- magnitude : magnitude)
     }
 }
 

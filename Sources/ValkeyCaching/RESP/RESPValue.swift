@@ -64,23 +64,4 @@ extension RESPError: CustomStringConvertible {
         }
     }
 }
-
-/// Writes commands the way servers read them: arrays of strings.
-enum RESPCommand {
-    /// Adds one command to `bytes`.
-    static func append(_ words: [[UInt8]], to bytes: inout [UInt8]) {
-        append(UInt8(ascii: "*"), words.count, to: &bytes)
-        for word in words {
-            append(UInt8(ascii: "$"), word.count, to: &bytes)
-            bytes += word
-            bytes += [13, 10]
-        }
-    }
-
-    private static func append(_ type: UInt8, _ count: Int, to bytes: inout [UInt8]) {
-        bytes.append(type)
-        bytes += String(count).utf8
-        bytes += [13, 10]
-    }
-}
 #endif

@@ -38,8 +38,6 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @usableFromInline let core: NearCore<Key, Value>
     /// That of the core; here, so that a hit goes by one reference less.
     @usableFromInline let link: NearLink
-    private let codec: any CacheCodec<Value>
-    private let cost: (@Sendable (Key, Value) -> Int)?
 
     /// Makes a cache in front of `remote`.
     ///
@@ -96,9 +94,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             keyspace: Keyspace(name: name, version: options.codecVersion),
             options: options
         )
-        core = NearCore(near: near, link: link, insert: insert)
-        self.codec = codec
-        self.cost = cost
+        core = NearCore(near: near, link: link, codec: codec, cost: cost, insert: insert)
         remote.subscribe(core)
     }
 
@@ -160,7 +156,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         _ name: String,
         _ load: @escaping @Sendable () async throws -> Value
     ) -> MissCourse {
-        let subject = TypedSubject(core, codec, cost, key, name, load)
+        let subject = TypedSubject(core, key, name, load)
         return MissCourse(link: link, subject: subject, flight: flight, name: name)
     }
 
@@ -225,7 +221,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ) async throws {
         // Before the codec, which may throw.
         core.drop(key.description, key)
-        let bytes = try codec.encode(value)
+        let bytes = try core.codec.encode(value)
         guard bytes.count <= link.options.largestValue else { throw RemoteTierError.tooLarge(bytes.count) }
         let options = link.options
         try await core.change(key, "cache.remote.write", retries: 0) { [link] remoteKey, limit in

@@ -18,7 +18,17 @@ struct Keyspace: Sendable {
     init(name: String, version: Int) { epochKey = "\(name):v\(version)" }
 
     /// The key in the remote tier.
-    func remoteKey(_ key: String, epoch: String) -> String { "\(epochKey):\(epoch):\(key)" }
+    func remoteKey(_ key: String, epoch: String) -> String {
+        var name = ""
+        // Every miss makes one: room for all of it at once.
+        name.reserveCapacity(epochKey.utf8.count + epoch.utf8.count + key.utf8.count + 2)
+        name += epochKey
+        name += ":"
+        name += epoch
+        name += ":"
+        name += key
+        return name
+    }
 
     /// The key that a key of the remote tier stands for; nil if it is none of this keyspace and epoch.
     func localKey(of remoteKey: String, epoch: String) -> String? {

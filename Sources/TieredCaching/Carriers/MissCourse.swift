@@ -23,23 +23,17 @@ protocol MissSubject: Sendable {
 final class TypedSubject<Key, Value>: MissSubject
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     private let core: NearCore<Key, Value>
-    private let codec: any CacheCodec<Value>
-    private let cost: (@Sendable (Key, Value) -> Int)?
     private let key: Key
     private let name: String
     private let origin: @Sendable () async throws -> Value
 
     init(
         _ core: NearCore<Key, Value>,
-        _ codec: any CacheCodec<Value>,
-        _ cost: (@Sendable (Key, Value) -> Int)?,
         _ key: Key,
         _ name: String,
         _ origin: @escaping @Sendable () async throws -> Value
     ) {
         self.core = core
-        self.codec = codec
-        self.cost = cost
         self.key = key
         self.name = name
         self.origin = origin
@@ -47,10 +41,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     func decode(_ bytes: [UInt8]) throws -> any Parcel {
         // Not `bytes.span`, which needs macOS 26.
-        Packed(try bytes.withUnsafeBytes { try codec.decode(RawSpan(_unsafeBytes: $0)) })
+        Packed(try bytes.withUnsafeBytes { try core.codec.decode(RawSpan(_unsafeBytes: $0)) })
     }
 
-    func encode(_ parcel: any Parcel) throws -> [UInt8] { try codec.encode(parcel.value(as: Value.self)) }
+    func encode(_ parcel: any Parcel) throws -> [UInt8] { try core.codec.encode(parcel.value(as: Value.self)) }
 
     func load() async throws -> any Parcel {
         // What the load asks for in turn is part of its span.
@@ -69,18 +63,27 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             name,
             readUnder: footing,
             freshUntil: progress.freshUntil,
-            cost: cost?(key, value) ?? progress.byteCount,
+            cost: core.cost?(key, value) ?? progress.byteCount,
             began: progress.began
         )
     }
 }
 
 /// Carries out one miss: asks the machine for the next step, does it, and tells what came of it.
-struct MissCourse: Sendable {
-    let link: NearLink
-    let subject: any MissSubject
-    let flight: TierFlight
-    let name: String
+///
+/// A class, because each of its steps would copy a value, and every copy counts all that is in it.
+final class MissCourse: Sendable {
+    private let link: NearLink
+    private let subject: any MissSubject
+    private let flight: TierFlight
+    private let name: String
+
+    init(link: NearLink, subject: any MissSubject, flight: TierFlight, name: String) {
+        self.link = link
+        self.subject = subject
+        self.flight = flight
+        self.name = name
+    }
 
     typealias Machine = MissMachine<any Parcel>
 
@@ -269,7 +272,8 @@ extension MissCourse {
 
     /// What the flight asks under: waits for a connection that is being made, as long as a request may take.
     private func findFooting(_ progress: inout Progress) async -> Bool {
-        let look = { (machine: inout NearLink.Machine) -> Result<NearLink.Machine.Footing, RemoteTierError>? in
+        typealias Look = Result<NearLink.Machine.Footing, RemoteTierError>
+        let look = { [flight, name] (machine: inout NearLink.Machine) -> Look? in
             let footing = machine.begin(flight, forKey: name)
             return footing.map { .success($0) } ?? (machine.expectsFooting ? nil : .failure(.disconnected))
         }
@@ -290,7 +294,7 @@ extension MissCourse {
 
     private func decoded(_ found: RemoteValue, _ sentAt: Int64, _ progress: inout Progress) -> Machine.Event? {
         // A value without a lifetime was stored by another program; it is kept as long as one of ours.
-        let fresh = found.remaining.map { $0 - link.options.keptFor } ?? link.options.freshFor()
+        let fresh = found.remaining.map { $0 - link.keptFor } ?? link.options.freshFor()
         guard fresh > .zero else { return nil }
         guard let value = decoded(found.bytes) else { return .undecodable(found.bytes) }
         link.counters.remoteHits.count()
@@ -316,7 +320,7 @@ extension MissCourse {
             link.withMachine { $0.beginLoad(flight, forKey: name) }
             link.counters.loads.count()
         }
-        let loading = progress.loading ?? LoadInBackground { try await subject.load() }
+        let loading = progress.loading ?? LoadInBackground { [subject] in try await subject.load() }
         progress.loading = loading
         let limit = hasStale ? link.options.softLoadTimeout : nil
         switch await loading.result(within: limit) {

@@ -25,6 +25,9 @@ final class NearCore<Key, Value>: RemoteTierSubscriber
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @usableFromInline let near: MemoryCache<Key, NearEntry<Value>>
     let link: NearLink
+    let codec: any CacheCodec<Value>
+    /// What a near value costs; nil for the number of its encoded bytes.
+    let cost: (@Sendable (Key, Value) -> Int)?
     /// How far the removal of entries of ended generations has come; nil when it is done.
     private let sweep = Mutex<EngineSweep?>(nil)
 
@@ -34,8 +37,16 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         @Sendable (MemoryCache<Key, NearEntry<Value>>, NearEntry<Value>, Key, Int, Double, LoadTicket) -> Void
     private let insert: Insertion
 
-    init(near: MemoryCache<Key, NearEntry<Value>>, link: NearLink, insert: @escaping Insertion) {
+    init(
+        near: MemoryCache<Key, NearEntry<Value>>,
+        link: NearLink,
+        codec: any CacheCodec<Value>,
+        cost: (@Sendable (Key, Value) -> Int)?,
+        insert: @escaping Insertion
+    ) {
         self.insert = insert
+        self.codec = codec
+        self.cost = cost
         self.near = near
         self.link = link
     }

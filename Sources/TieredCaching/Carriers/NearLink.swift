@@ -21,6 +21,8 @@ final class NearLink: Sendable {
     let tier: any RemoteTier
     let keyspace: Keyspace
     let options: TieredCacheOptions
+    /// How long values are kept beyond their lifetimes: every remote hit asks.
+    let keptFor: Duration
     let counters = TierCounters()
     let breaker = Mutex(CircuitBreaker())
     private let clock: LifetimeClock
@@ -33,6 +35,7 @@ final class NearLink: Sendable {
         self.tier = tier
         self.keyspace = keyspace
         self.options = options
+        keptFor = options.keptFor
         clock = LifetimeClock(options.clock)
     }
 

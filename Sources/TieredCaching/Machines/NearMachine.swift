@@ -211,7 +211,8 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The flight is about to ask the origin.
     package mutating func beginLoad(_ flight: Flight, forKey key: String) {
-        if flights[key]?.flight == flight { flights[key]?.stage = .begun }
+        guard let place = flights.index(forKey: key), flights.values[place].flight == flight else { return }
+        flights.values[place].stage = .begun
     }
 
     /// The flight waits for its key to change and answers nobody until it has asked anew, or resumed; false if the key
@@ -269,7 +270,8 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The flight has ended, and what it had to keep is kept: newcomers start another.
     package mutating func landed(_ flight: Flight, forKey key: String) {
-        if flights[key]?.flight == flight { flights[key] = nil }
+        guard let place = flights.index(forKey: key), flights.values[place].flight == flight else { return }
+        flights.remove(at: place)
     }
 
     /// How many flights are under way.

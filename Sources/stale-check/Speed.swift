@@ -12,7 +12,9 @@ import ValkeyCaching
 // What a remote hit costs above the connection that it goes over.
 extension StaleCheck {
     /// Reads values that are in the server and not near: through a cache, and through its tier alone. As many at a time
-    /// as `redis-benchmark` has in its pipeline, on one connection: what that does with as many is the measure.
+    /// as `redis-benchmark` has in its pipeline, on one connection: what that does with as many is the measure. Beside
+    /// its `GET`s of a key that is not there, which no cache can live on, it sends what a read sends: two commands to a
+    /// server that tracks.
     func checkSpeed(_ port: Int) async throws {
         let tier = ValkeyTier(ValkeyConfiguration(port: port))
         // Near holds a hundredth of the keys, which are read in turn: it has none of them when it is asked.
@@ -37,14 +39,20 @@ extension StaleCheck {
                 rates.append((bare, cached * share))
                 ratios.append(bare / (cached * share))
             }
-            let bench = try benchmark(port, pipeline)
+            let gets = try benchmark(port, pipeline, "-t get -d 8")
+            let parts = try ["GETRANGE \(prefix)1 0 67108736", "PTTL \(prefix)1"].map {
+                try benchmark(port, 2 * pipeline, "--enable-tracking -3 \($0)")
+            }
+            let reads = parts.contains(0) ? 0 : 1 / parts.map { 1 / $0 }.reduce(0, +)
             func middle(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
             print(
                 "\(pipeline) at a time: connection \(Int(middle(rates.map(\.bare)))) a second,"
                     + " remote hits \(Int(middle(rates.map(\.cache)))),"
                     + String(format: " ratio %.2f (%.2f to", middle(ratios), ratios.min() ?? 0)
                     + String(format: " %.2f);", ratios.max() ?? 0)
-                    + " redis-benchmark \(bench.isEmpty ? "is not there" : bench)"
+                    + (reads == 0
+                        ? " redis-benchmark is not there"
+                        : " redis-benchmark \(Int(gets)) GETs, \(Int(reads)) such reads")
             )
         }
         await tier.shutDown()
@@ -63,13 +71,13 @@ extension StaleCheck {
         return Double(keyCount) / (begun.duration(to: .now) / .seconds(1))
     }
 
-    /// `GET`s a second of redis-benchmark over one connection, in its own words.
-    private func benchmark(_ port: Int, _ pipeline: Int) throws -> String {
+    /// Commands a second of redis-benchmark over one connection; 0 where it is not there.
+    private func benchmark(_ port: Int, _ pipeline: Int, _ commands: String) throws -> Double {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
             "-c",
-            "redis-benchmark -p \(port) -c 1 -P \(pipeline) -n \(pipeline == 1 ? 40_000 : 400_000) -t get -d 8 --csv"
+            "redis-benchmark -p \(port) -c 1 -P \(pipeline) -n \(pipeline <= 2 ? 40_000 : 400_000) --csv \(commands)"
                 + " 2>/dev/null | tail -1 | cut -d, -f2",
         ]
         let pipe = Pipe()
@@ -77,7 +85,7 @@ extension StaleCheck {
         try process.run()
         let data = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return Double(String(decoding: data, as: UTF8.self).filter { $0.isNumber || $0 == "." }) ?? 0
     }
 }
 #endif

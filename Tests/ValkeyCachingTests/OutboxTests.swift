@@ -87,6 +87,17 @@ struct OutboxTests {
         #expect(send("b") == .refuse)
     }
 
+    @Test("Commands are refused while too much waits")
+    func full() {
+        let outbox = Outbox(mostBytes: 100)
+        let request = Outbox.Request(expected: 1, deadline: .distantFuture, completion: nil)
+        let command = [Array(repeating: 0, count: 100) as [UInt8]]
+        #expect((outbox.append([command], request), outbox.flush()) == (.flushSoon, .drain))
+        #expect(outbox.append([command], request) == .refuse)
+        _ = outbox.takeBlocked()
+        #expect(outbox.append([command], request) == .none)
+    }
+
     @Test("Commands are written as servers read them, whatever their lengths")
     func encoding() {
         let lengths = [0, 1, 9, 10, 11, 99, 100, 101, 999, 1_000, 12_345, 1 << 20]

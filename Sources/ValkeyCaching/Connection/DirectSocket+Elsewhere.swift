@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#if ValkeySupport && !os(Linux)
+#if ValkeySupport && (!os(Linux) || CACHE_PORTABLE)
 import NIOCore
 
 /// There is none: the event loop writes everything.

@@ -41,8 +41,8 @@ final class NIOConnection: ValkeyConnection {
         case .flushNow: perform(outbox.flush())
         case .flushSoon where loop.inEventLoop: handler.value.flush()
         // Tasks run in turn: behind those that have their answers and are about to ask for more. Where the pool is busy
-        // with other things, the event loop comes first.
-        case .flushSoon: Task { perform(outbox.flush()) }
+        // with other things, the event loop comes first. Others wait for it too, so it is never less urgent than usual.
+        case .flushSoon: Task(priority: max(Task.currentPriority, .medium)) { perform(outbox.flush()) }
         case .drain: loop.execute { [handler] in handler.value.drain() }
         }
     }

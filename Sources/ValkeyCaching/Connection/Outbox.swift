@@ -32,7 +32,7 @@ final class Outbox: Sendable {
         case flushSoon
         /// Have the event loop write what the socket has not taken.
         case drain
-        /// Answer that there is no connection.
+        /// Answer that there is no connection, or none that takes anything.
         case refuse
     }
 
@@ -51,6 +51,10 @@ final class Outbox: Sendable {
     }
 
     private let state = Mutex(State())
+    /// With so much waiting for a socket that takes no more, nothing is accepted: a buffer has an end.
+    private let mostBytes: Int
+
+    init(mostBytes: Int = 1 << 30) { self.mostBytes = mostBytes }
 
     /// How much room the first command of a crowd gets.
     private static var firstCapacity: Int { 4 << 10 }
@@ -64,7 +68,7 @@ final class Outbox: Sendable {
     /// Adds commands and their request.
     func append(_ commands: [[[UInt8]]], _ request: Request) -> Duty {
         state.withLock { state in
-            if state.isClosed { return .refuse }
+            if state.isClosed || state.bytes.readableBytes > mostBytes { return .refuse }
             if state.bytes.readableBytes == 0 { state.bytes.reserveCapacity(Self.firstCapacity) }
             state.bytes.writeCommands(commands)
             state.requests.append(request)

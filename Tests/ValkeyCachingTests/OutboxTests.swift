@@ -78,6 +78,20 @@ struct OutboxTests {
         #expect(send("a") == .flushSoon)
     }
 
+    @Test("Where a flush comes late, the event loop is woken for a while")
+    func late() {
+        var duties: [Outbox.Duty] = []
+        for round in 0..<102 {
+            duties.append(send("a"))
+            _ = send("b")
+            #expect(outbox.flush(isLate: round == 0) == .drain)
+            _ = written()
+            outbox.unblock()
+            read(2)
+        }
+        #expect(duties == [.flushSoon] + Array(repeating: .wakeLoop, count: 100) + [.flushSoon])
+    }
+
     @Test("Nothing is accepted after the end, and whoever waits is handed over")
     func closed() {
         _ = send("a")

@@ -15,6 +15,9 @@ final class NIOConnection: ValkeyConnection {
     private let handler: NIOLoopBound<PipelineHandler>
     private let outbox: Outbox
 
+    /// How long a crowd may take to say what it wants: many times what a hundred callers take.
+    private static var patience: TimeAmount { .milliseconds(2) }
+
     init(channel: any Channel, handler: PipelineHandler) {
         self.channel = channel
         loop = channel.eventLoop
@@ -40,9 +43,12 @@ final class NIOConnection: ValkeyConnection {
         case .none, .refuse: break
         case .flushNow: perform(outbox.flush())
         case .flushSoon where loop.inEventLoop: handler.value.flush()
-        // Tasks run in turn: behind those that have their answers and are about to ask for more. Where the pool is busy
-        // with other things, the event loop comes first. Others wait for it too, so it is never less urgent than usual.
-        case .flushSoon: Task(priority: max(Task.currentPriority, .medium)) { perform(outbox.flush()) }
+        // Tasks run in turn: behind those that have their answers and are about to ask for more. Others wait for it too,
+        // so it is never less urgent than usual.
+        case .flushSoon:
+            let latest = NIODeadline.now() + Self.patience
+            Task(priority: max(Task.currentPriority, .medium)) { perform(outbox.flush(isLate: .now() > latest)) }
+        case .wakeLoop: loop.execute { [handler] in handler.value.flush() }
         case .drain: loop.execute { [handler] in handler.value.drain() }
         }
     }

@@ -30,6 +30,8 @@ final class Outbox: Sendable {
         case flushNow
         /// Flush when those who are ready have run.
         case flushSoon
+        /// Have the event loop flush.
+        case wakeLoop
         /// Have the event loop write what the socket has not taken.
         case drain
         /// Answer that there is no connection, or none that takes anything.
@@ -48,6 +50,8 @@ final class Outbox: Sendable {
         var unanswered = 0
         /// How many in a row came when all before them had been answered.
         var loneRequests = 0
+        /// How many more times the event loop flushes in place of a task, because one has come late.
+        var wakesOfLoop = 0
     }
 
     private let state = Mutex(State())
@@ -62,6 +66,9 @@ final class Outbox: Sendable {
     /// How many lone requests in a row show that their caller is alone. In a crowd it happens that all have their
     /// answers at once, and the first to ask again must not go ahead of the others in a write of its own.
     private static var loneRequests: Int { 4 }
+
+    /// How many times the event loop is woken before a task is tried again.
+    private static var wakesOfLoop: Int { 100 }
 
     // MARK: Any thread
 
@@ -82,14 +89,19 @@ final class Outbox: Sendable {
             if state.isReading || state.isFlushComing || state.isWriting || state.isBlocked { return .none }
             if state.loneRequests > Self.loneRequests { return .flushNow }
             state.isFlushComing = true
-            return .flushSoon
+            if state.wakesOfLoop == 0 { return .flushSoon }
+            state.wakesOfLoop -= 1
+            return .wakeLoop
         }
     }
 
     /// Writes what is here, as much as the socket takes at once.
-    func flush() -> Duty {
+    ///
+    /// - Parameter isLate: whether those who are ready take long, as where the pool is busy with other things.
+    func flush(isLate: Bool = false) -> Duty {
         let taken = state.withLock { state -> (ByteBuffer, DirectSocket?)? in
             state.isFlushComing = false
+            if isLate { state.wakesOfLoop = Self.wakesOfLoop }
             if state.isWriting || state.isBlocked || state.bytes.readableBytes == 0 { return nil }
             guard let socket = state.socket else {
                 state.isBlocked = true

@@ -50,7 +50,7 @@ final class PipelineHandler: ChannelInboundHandler {
             guard let loop = context?.eventLoop else { return }
             let bound = NIOLoopBound(self, eventLoop: loop)
             loop.execute { bound.value.flush() }
-        case .none, .flushNow, .refuse: break
+        case .none, .flushNow, .wakeLoop, .refuse: break
         }
     }
 

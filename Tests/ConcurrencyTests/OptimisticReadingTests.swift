@@ -209,6 +209,32 @@ struct OptimisticReadingTests {
         }
     }
 
+    @Test(
+        "memory out of use stays readable, holds nothing, and is used again",
+        arguments: [1 << 10, 4 << 10, 64 << 10]
+    )
+    func stableMemory(_ size: Int) {
+        let stable = StableMemory()
+        var seen: [UnsafeMutableRawPointer] = []
+        for cycle in 0..<3 {
+            var memory = stable.allocateZeros(size)
+            #expect((0..<size).allSatisfy { memory.load(fromByteOffset: $0, as: UInt8.self) == 0 }, "cycle \(cycle)")
+            var blocks = [memory]
+            for step in 0..<4 {
+                let bytes = size << step
+                memory.initializeMemory(as: UInt8.self, repeating: UInt8(7 + step), count: bytes)
+                let grown = stable.grow(memory, from: bytes, to: 2 * bytes)
+                #expect((0..<bytes).allSatisfy { grown.load(fromByteOffset: $0, as: UInt8.self) == UInt8(7 + step) })
+                let left = (0..<bytes).map { memory.load(fromByteOffset: $0, as: UInt8.self) }
+                if AlignedMemory.isMapped(bytes) { #expect(left.allSatisfy { $0 == 0 }) }
+                memory = grown
+                blocks.append(memory)
+            }
+            stable.retire(memory, size << 4)
+            if cycle == 0 { seen = blocks } else { #expect(blocks == seen, "cycle \(cycle) maps more") }
+        }
+    }
+
     #if os(Linux)
     @Test("memory that is freed under readers, as a control, ends the process")
     func freedMemory() {

@@ -34,12 +34,10 @@ final class StableMemory: Sendable {
         }
     }
 
-    /// `byteCount` bytes; contents undefined.
-    func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+    /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined.
+    private func reuse(_ byteCount: Int) -> UnsafeMutableRawPointer? {
         let block = unused.withLock { $0[byteCount]?.popLast() }
-        guard let block, let memory = UnsafeMutableRawPointer(bitPattern: block) else {
-            return AlignedMemory.allocate(byteCount)
-        }
+        guard let block, let memory = UnsafeMutableRawPointer(bitPattern: block) else { return nil }
         if AlignedMemory.isMapped(byteCount), !AlignedMemory.replaceByZeros(memory, byteCount, isWritable: true) {
             fatalError("out of memory")
         }
@@ -48,7 +46,7 @@ final class StableMemory: Sendable {
 
     /// `byteCount` bytes of zeros.
     func allocateZeros(_ byteCount: Int) -> UnsafeMutableRawPointer {
-        let memory = allocate(byteCount)
+        guard let memory = reuse(byteCount) else { return AlignedMemory.allocateZeros(byteCount) }
         if !AlignedMemory.isMapped(byteCount) {
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
         }
@@ -61,14 +59,14 @@ final class StableMemory: Sendable {
         from byteCount: Int,
         to newByteCount: Int
     ) -> UnsafeMutableRawPointer {
-        let grown: UnsafeMutableRawPointer
-        if let moved = AlignedMemory.moveAndGrow(memory, from: byteCount, to: newByteCount) {
-            grown = moved
-        } else {
-            grown = allocate(newByteCount)
-            grown.copyMemory(from: memory, byteCount: min(byteCount, newByteCount))
+        defer { retire(memory, byteCount) }
+        // What is out of use comes first, or a cache that is filled and emptied in turn would map ever more.
+        let reused = reuse(newByteCount)
+        if reused == nil, let moved = AlignedMemory.moveAndGrow(memory, from: byteCount, to: newByteCount) {
+            return moved
         }
-        retire(memory, byteCount)
+        let grown = reused ?? AlignedMemory.allocate(newByteCount)
+        grown.copyMemory(from: memory, byteCount: min(byteCount, newByteCount))
         return grown
     }
 

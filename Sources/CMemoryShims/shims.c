@@ -46,6 +46,19 @@ uint64_t cms_take_reader_line(void) {
     return cms_own_reader_line;
 }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CMS_THREAD_SANITIZED 1
+#endif
+#endif
+int cms_allows_reads_without_lock(void) {
+#if defined(CMS_THREAD_SANITIZED)
+    return 0;
+#else
+    return 1;
+#endif
+}
+
 /// In the child of a fork, which has none of its parent's threads but the one that called.
 static void begin_child(void) {
     __atomic_fetch_add(&cms_fork_count, 1, __ATOMIC_RELAXED);

@@ -32,7 +32,7 @@ private struct Wide: Equatable, Sendable {
     }
 }
 
-@Suite("Hits without a lock", .serialized, .enabled(if: CacheEngine<Int, Int>.readsWithoutLock))
+@Suite("Hits without a lock", .serialized, .enabled(if: CacheEngine<Int, Int>.admitsReaders))
 struct OptimisticReadingTests {
     /// The shard of `key`, as a lookup finds it.
     private func shard<Value>(of key: Int, in engine: CacheEngine<Int, Value>) -> UnsafeMutablePointer<

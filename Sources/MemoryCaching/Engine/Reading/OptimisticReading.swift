@@ -57,7 +57,7 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     static var readsWithoutLock: Bool {
-        KeyHash<Key>.isInteger && _isPOD(Value.self) && cms_reads_without_lock() != 0
+        KeyHash<Key>.isInteger && _isPOD(Value.self)
     }
 
     /// The value for `key`, if it is to be had without the lock; nil says nothing. Counts as a use and as a hit.

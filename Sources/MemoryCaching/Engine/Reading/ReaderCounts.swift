@@ -80,13 +80,16 @@ struct ReaderCounts {
 }
 
 extension CacheEngine {
+    /// Whether any thread is admitted at all.
+    static var admitsReaders: Bool { readsWithoutLock && cms_allows_reads_without_lock() != 0 }
+
     /// Makes hits without a lock possible for the calling thread, from its next lookup on; see `OptimisticReading`.
     /// Does nothing before there is a shard, nor where the address space is limited, of which ``StableMemory`` keeps
     /// some.
     @usableFromInline
     @inline(never)
     func admitReader() {
-        if directory.load(ordering: .acquiring) == 0 { return }
+        if directory.load(ordering: .acquiring) == 0 || !Self.admitsReaders { return }
         let line = cms_take_reader_line()
         if line == CMS_NO_LINE { return }
         while true {

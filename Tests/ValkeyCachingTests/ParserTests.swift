@@ -44,6 +44,16 @@ struct ParserTests {
         ("*2\r\n|1\r\n+a\r\n*0\r\n:5\r\n:6\r\n", .array([.integer(5), .integer(6)])),
     ]
 
+    @Test("No length is too much to reckon with, whatever size is allowed")
+    func hugeLengths() throws {
+        for count in [Int64.max, Int64.max / 2, Int64.max / 2 + 1] {
+            var parser = RESPParser(largestValue: .max)
+            Array("$\(count)\r\n".utf8).withUnsafeBytes { parser.append($0) }
+            let value = try? parser.next()
+            #expect(value == .some(nil) || value == nil)
+        }
+    }
+
     @Test("Values are read, in pieces of any size", arguments: [1, 2, 3, 7, .max])
     func values(_ pieces: Int) throws {
         for (text, value) in Self.samples {

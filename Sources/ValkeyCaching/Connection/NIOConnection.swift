@@ -33,7 +33,8 @@ final class NIOConnection: ValkeyConnection {
         let deadline = NIODeadline.now() + .nanoseconds(limit.wholeNanoseconds)
         let request = Outbox.Request(expected: commands.count, deadline: deadline, completion: completion)
         switch outbox.append(commands, request) {
-        case .refuse: loop.execute { completion(.failure(.disconnected)) }
+        // Here and now: the event loop may have ended.
+        case .refuse: completion(.failure(.disconnected))
         case let duty: perform(duty)
         }
     }

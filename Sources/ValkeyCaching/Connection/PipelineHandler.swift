@@ -28,6 +28,8 @@ final class PipelineHandler: ChannelInboundHandler {
     private var answered = 0
     private var context: ChannelHandlerContext?
     private var reason: String?
+    /// Whether the connection is at its end: what else has been read is nobody's.
+    private var isOver = false
     private var deadlines: RepeatedTask?
 
     init(
@@ -60,7 +62,8 @@ final class PipelineHandler: ChannelInboundHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(outbox.takeBlocked())).whenSuccess {
             bound.value.outbox.unblock()
-            bound.value.flush()
+            // Not from here: the socket may have taken all at once, and callers may add more for as long as they like.
+            bound.value.context?.eventLoop.execute { bound.value.flush() }
         }
     }
 
@@ -82,7 +85,7 @@ final class PipelineHandler: ChannelInboundHandler {
         outbox.beginReading(&pending)
         unwrapInboundIn(data).withUnsafeReadableBytes { parser.append($0) }
         do {
-            while let value = try parser.next() {
+            while !isOver, let value = try parser.next() {
                 if case .push(let items) = value { push(items) } else { complete(with: value) }
             }
         } catch {
@@ -131,16 +134,20 @@ final class PipelineHandler: ChannelInboundHandler {
 
     private func fail(_ context: ChannelHandlerContext, _ reason: String) {
         self.reason = self.reason ?? reason
+        isOver = true
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        // Perhaps between two replies of one request: whoever a push is passed on to may close.
+        isOver = true
         var unanswered = pending
         pending.removeAll()
-        outbox.close(&unanswered)
-        // The tier hears of the loss first: what its requests fail with must not be taken for news of a live
-        // connection.
+        (replies, missing) = ([], 0)
+        // The tier hears of the loss first: what its requests fail with, or are refused with from now on, must not be
+        // taken for news of a live connection.
         closed(reason)
+        outbox.close(&unanswered)
         for request in unanswered { request.completion?(.failure(.disconnected)) }
         context.fireChannelInactive()
     }

@@ -35,7 +35,9 @@ struct RESPParser {
 
     fileprivate enum Kind { case array, map, push, attribute }
 
-    init(largestValue: Int) { self.largestValue = largestValue }
+    /// - Parameter largestValue: bytes of a reply at most; no more than half of what an `Int` holds, so that places
+    ///   behind it can be reckoned with.
+    init(largestValue: Int) { self.largestValue = min(largestValue, .max / 2) }
 
     /// Adds bytes that have come.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {

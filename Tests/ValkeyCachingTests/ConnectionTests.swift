@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#if ValkeySupport
+import NIOCore
+import NIOPosix
+import Synchronization
+import TieredCaching
+import Testing
+
+@testable import ValkeyCaching
+
+/// One connection to a server that says what a test wants it to say.
+@Suite("A connection", .serialized)
+struct ConnectionTests {
+    /// Answers the first bytes that come with `answer`.
+    private final class Answering: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        private let answer: String
+        init(_ answer: String) { self.answer = answer }
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            context.writeAndFlush(NIOAny(ByteBuffer(string: answer)), promise: nil)
+        }
+    }
+
+    private func connect(
+        to port: Int,
+        push: @escaping @Sendable ([RESPValue]) -> Void = { _ in }
+    ) async throws -> (NIOTransport, any ValkeyConnection) {
+        let transport = NIOTransport(ValkeyConfiguration(port: port))
+        let connection: any ValkeyConnection = try await withCheckedThrowingContinuation { continuation in
+            transport.connect(push: push, closed: { _ in }) {
+                continuation.resume(with: $0.mapError { $0 as any Error })
+            }
+        }
+        return (transport, connection)
+    }
+
+    private func listen(_ answer: String) async throws -> any Channel {
+        try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answering(answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+    }
+
+    private func result(
+        of commands: [String],
+        _ connection: any ValkeyConnection
+    ) async -> Result<[RESPValue], RemoteTierError> {
+        await withCheckedContinuation { continuation in
+            connection.send(commands.map { [$0.bytes] }, within: .seconds(60)) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @Test("Whoever receives a push may close the connection, also between two replies of one request")
+    func closedByPush() async throws {
+        let server = try await listen("+a\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n+b\r\n>2\r\n$10\r\ninvalidate\r\n_\r\n")
+        let pushes = Atomic<Int>(0)
+        let opened = Mutex<(any ValkeyConnection)?>(nil)
+        let (transport, connection) = try await connect(to: server.localAddress!.port!) { _ in
+            pushes.add(1, ordering: .relaxed)
+            opened.withLock { $0 }?.close()
+        }
+        opened.withLock { $0 = connection }
+        #expect(await result(of: ["A", "B"], connection) == .failure(.disconnected))
+        await transport.shutDown()
+        #expect(pushes.load(ordering: .relaxed) == 1)
+        try await server.close()
+    }
+
+    @Test("Who asks when all is over is told so")
+    func afterTheEnd() async throws {
+        let server = try await listen("")
+        let (transport, connection) = try await connect(to: server.localAddress!.port!)
+        await transport.shutDown()
+        #expect(await result(of: ["A"], connection) == .failure(.disconnected))
+        try await server.close()
+    }
+}
+#endif

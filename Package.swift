@@ -197,7 +197,7 @@ let package = Package(
             name: "ConcurrencyTests",
             dependencies: [
                 "MemoryCaching", "FoundationCaching", "PurgeableMemory", "MemoryPressure", "MemoryCachingTestKit",
-                "_CacheTestSupport",
+                "CMemoryShims", "_CacheTestSupport",
             ],
             swiftSettings: settings
         ),

@@ -5,8 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CMemoryShims.h"
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 static _Thread_local int user_code_depth;
 
@@ -16,8 +21,8 @@ uint32_t cms_fork_count;
 
 _Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
 
-/// By number: whether a thread has it.
-static uint8_t reader_numbers[CMS_MOST_READERS + 1];
+/// By number: which thread has it, 0 for none. With Linux its number in the kernel, else 1.
+static uint32_t reader_numbers[CMS_MOST_READERS + 1];
 static pthread_key_t reader_key;
 static int has_reader_key;
 
@@ -27,13 +32,32 @@ static void give_back_reader_line(void *number) {
     __atomic_store_n(&reader_numbers[(uintptr_t)number], 0, __ATOMIC_RELEASE);
 }
 
+#if defined(__linux__)
+static uint32_t own_thread(void) { return (uint32_t)syscall(SYS_gettid); }
+
+/// Whether a thread has certainly ended. One that first used a cache in the last round of its destructors gave nothing
+/// back.
+static int has_ended(uint32_t thread) {
+    return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
+}
+#else
+static uint32_t own_thread(void) { return 1; }
+static int has_ended(uint32_t thread) {
+    (void)thread;
+    return 0;
+}
+#endif
+
 uint64_t cms_take_reader_line(void) {
     if (cms_own_reader_line != CMS_NO_LINE_YET) return cms_own_reader_line;
     cms_own_reader_line = CMS_NO_LINE;
-    for (uintptr_t number = 1; has_reader_key && number <= CMS_MOST_READERS; number++) {
-        uint8_t expected = 0;
+    // First the numbers that were given back, then those of threads that are not there any more.
+    for (uintptr_t place = 0; has_reader_key && place < 2 * CMS_MOST_READERS; place++) {
+        uintptr_t number = place % CMS_MOST_READERS + 1;
+        uint32_t expected = place < CMS_MOST_READERS ? 0 : __atomic_load_n(&reader_numbers[number], __ATOMIC_RELAXED);
+        if (expected != 0 && !has_ended(expected)) continue;
         if (!__atomic_compare_exchange_n(
-                &reader_numbers[number], &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                &reader_numbers[number], &expected, own_thread(), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
             continue;
         }
         if (pthread_setspecific(reader_key, (void *)number) == 0) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import CMemoryShims
 import Foundation
 import Synchronization
 import Testing
@@ -31,6 +32,11 @@ private struct Wide: Equatable, Sendable {
         }
     }
 }
+
+#if os(Linux)
+private let lateKey = Atomic<pthread_key_t>(0)
+private let lateUses = Atomic<Int>(0)
+#endif
 
 @Suite("Hits without a lock", .serialized, .enabled(if: CacheEngine<Int, Int>.admitsReaders))
 struct OptimisticReadingTests {
@@ -126,6 +132,57 @@ struct OptimisticReadingTests {
         for _ in 0..<300 { StressThread { for key in 0..<10 { _ = engine.value(forKey: key) } }.join() }
         #expect(engine.statistics.hits - before == 150 * turns + 3000)
     }
+
+    @Test("a shard whose entries are still to come is given what its entries' shard has, and none is moved for it")
+    func amongMoves() {
+        let engine = CacheEngine<Int, Int>()
+        for key in 0...4096 { engine.setValue(key, forKey: key) }
+        let word = engine.directory.load(ordering: .acquiring)
+        #expect(word & 63 > 0, "the cache has split")
+        engine.admitReader()
+        for key in 0...4096 { #expect(engine.value(forKey: key) == key) }
+        for index in 0..<1 << Int(word & 63) {
+            let shard = CacheEngine<Int, Int>.shard(index, of: word)
+            #expect(!shard.pointee.isElsewhere && shard.pointee.storage.stable != nil)
+        }
+        for key in 5000..<80_000 { engine.setValue(key, forKey: key) }
+        engine.forEachShard { #expect($0.pointee.storage.stable != nil) }
+    }
+
+    #if os(Linux)
+    @Test("threads that first use a cache when they end for good cost no number")
+    func lateThreads() {
+        let engine = CacheEngine<Int, Int>()
+        engine.setValue(1, forKey: 1)
+        engine.admitReader()
+        var key = pthread_key_t()
+        pthread_key_create(&key) { context in
+            // Once more in each round of destructors, and a use of the cache in the last of four.
+            let round = Int(bitPattern: context)
+            if round < 4 {
+                pthread_setspecific(lateKey.load(ordering: .relaxed), UnsafeRawPointer(bitPattern: round + 1))
+            } else {
+                lateUses.add(cms_take_reader_line() < CMS_NO_LINE ? 1 : 0, ordering: .relaxed)
+            }
+        }
+        lateKey.store(key, ordering: .relaxed)
+        for _ in 0..<300 {
+            var thread = pthread_t()
+            pthread_create(
+                &thread,
+                nil,
+                { _ in
+                    pthread_setspecific(lateKey.load(ordering: .relaxed), UnsafeRawPointer(bitPattern: 1))
+                    return nil
+                },
+                nil
+            )
+            pthread_join(thread, nil)
+        }
+        #expect(lateUses.load(ordering: .relaxed) == 300)
+        pthread_key_delete(key)
+    }
+    #endif
 
     /// Has two threads read keys below `count` until `body` returns, which may ask whether any value was in parts; how
     /// many were, and how many were read.

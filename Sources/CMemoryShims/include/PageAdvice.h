@@ -64,10 +64,11 @@ static inline int cms_map_zeros(void *p, size_t n, int writable) {
 }
 static inline int cms_unmap(void *p, size_t n) { return munmap(p, n) == 0 ? 0 : errno; }
 
-/// Whether this process may map only so much (RLIMIT_AS), also what takes no memory.
-static inline int cms_address_space_is_limited(void) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+/// Whether this process may map only so much (RLIMIT_AS, RLIMIT_DATA), also of what takes no memory.
+static inline int cms_mapping_is_limited(void) {
+    struct rlimit space, data;
+    return (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        || (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
 }
 
 static inline size_t cms_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }

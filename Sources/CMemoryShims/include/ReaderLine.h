@@ -27,7 +27,7 @@ extern _Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("init
 
 static inline uint64_t cms_reader_line(void) { return cms_own_reader_line; }
 
-/// The same, having taken a number for the thread if it has none yet. Given back when the thread ends.
+/// The same, having taken a number for the thread if it has not asked for one yet. Given back when the thread ends.
 uint64_t cms_take_reader_line(void);
 
 /// Whether threads may read without a lock here. ThreadSanitizer, which knows nothing of the check that follows such a

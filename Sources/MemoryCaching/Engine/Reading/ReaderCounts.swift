@@ -84,8 +84,8 @@ extension CacheEngine {
     static var admitsReaders: Bool { readsWithoutLock && cms_allows_reads_without_lock() != 0 }
 
     /// Makes hits without a lock possible for the calling thread, from its next lookup on; see `OptimisticReading`.
-    /// Does nothing before there is a shard, nor where the address space is limited, of which ``StableMemory`` keeps
-    /// some.
+    /// Does nothing before there is a shard, nor where it is limited what the process may map, of which ``StableMemory``
+    /// keeps some.
     @usableFromInline
     @inline(never)
     func admitReader() {
@@ -96,15 +96,13 @@ extension CacheEngine {
             let word = readers.load(ordering: .acquiring)
             if line < ReaderCounts.end(word) { return }
             guard word != 0 else {
-                if cms_address_space_is_limited() != 0 { return }
+                if cms_mapping_is_limited() != 0 { return }
                 publish(ReaderCounts(logarithm: 0, previous: 0, stable: .passRetained(StableMemory())), after: 0)
                 continue
             }
             let present = ReaderCounts(word: word)
             if !ReaderCounts.areOn(word) {
-                // Whoever writes from here on retires what it takes out of use. Shards that are being made get it from
-                // those whose entries they take over.
-                forEachShard { $0.pointee.storage.stable = present.stable }
+                keepMemoryReadable(present.stable)
             }
             let logarithm = ReaderCounts.logarithm(for: line)
             publish(ReaderCounts(logarithm: logarithm, previous: word, stable: present.stable), after: word)
@@ -117,6 +115,34 @@ extension CacheEngine {
     func admitReaderAndMiss() -> Value? {
         admitReader()
         return nil
+    }
+
+    /// Has whoever writes from here on retire what it takes out of use. Moves no entries: shards to which they are still
+    /// to move get it from those that have them.
+    private func keepMemoryReadable(_ stable: Unmanaged<StableMemory>) {
+        var word = directory.load(ordering: .acquiring)
+        while true {
+            for index in 0..<1 << Int(word & 63) {
+                let shard = Self.shard(index, of: word)
+                if keepMemoryReadable(stable, of: shard) { continue }
+                if let origin = shard.pointee.origin, keepMemoryReadable(stable, of: origin) { continue }
+                // They have come meanwhile, or have moved on to a later directory.
+                _ = keepMemoryReadable(stable, of: shard)
+            }
+            // A directory that comes later takes its entries over from shards that were all asked.
+            let present = directory.load(ordering: .acquiring)
+            if present == word { return }
+            word = present
+        }
+    }
+
+    /// Whether the entries are in `shard`, which then keeps its memory readable.
+    private func keepMemoryReadable(_ stable: Unmanaged<StableMemory>, of shard: ShardPointer) -> Bool {
+        lock(shard)
+        defer { unlock(shard) }
+        if shard.pointee.isElsewhere { return false }
+        shard.pointee.storage.stable = stable
+        return true
     }
 
     private func publish(_ counts: ReaderCounts, after word: UInt) {

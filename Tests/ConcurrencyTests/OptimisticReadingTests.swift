@@ -139,7 +139,12 @@ struct OptimisticReadingTests {
         for key in 0...4096 { engine.setValue(key, forKey: key) }
         let word = engine.directory.load(ordering: .acquiring)
         #expect(word & 63 > 0, "the cache has split")
+        func waiting() -> Int {
+            (0..<1 << Int(word & 63)).count { CacheEngine<Int, Int>.shard($0, of: word).pointee.isElsewhere }
+        }
+        let before = waiting()
         engine.admitReader()
+        #expect(before > 0 && waiting() == before)
         for key in 0...4096 { #expect(engine.value(forKey: key) == key) }
         for index in 0..<1 << Int(word & 63) {
             let shard = CacheEngine<Int, Int>.shard(index, of: word)

@@ -11,8 +11,8 @@ internal import ForkSafety
 /// A reader that was overtaken by a writer may still look where a table or a slab was. What it reads there it throws
 /// away, because the writer has changed the shard's sequence; so it may be anything, as long as reading does not fault.
 /// Therefore a block that is out of use is neither returned to the allocator nor unmapped, but used again for a later
-/// block of its size. A mapping's pages are given back at once, zeros stand in their place; of smaller blocks there are
-/// at most as many bytes as those of 8 KiB hold.
+/// block of its size. A mapping's pages are given back at once, and zeros stand in their place. Smaller blocks stay
+/// allocated; a table or a slab that doubles leaves less behind than it takes.
 ///
 /// No thread ever waits for a reader, and none asks which readers there are: that a thread was interrupted while it
 /// reads, or is not there any more in the child of a fork, does no harm.

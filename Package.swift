@@ -183,6 +183,7 @@ let package = Package(
             dependencies: [
                 "ValkeyCaching", "TieredCaching", "_CacheTestSupport",
                 optional("NIOCore", of: "swift-nio", with: "ValkeySupport"),
+                optional("NIOEmbedded", of: "swift-nio", with: "ValkeySupport"),
                 optional("NIOPosix", of: "swift-nio", with: "ValkeySupport"),
                 optional("NIOSSL", of: "swift-nio-ssl", with: "ValkeySupport"),
             ],

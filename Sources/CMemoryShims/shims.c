@@ -19,7 +19,7 @@ int *_Nonnull cms_user_code_depth(void) { return &user_code_depth; }
 
 uint32_t cms_fork_count;
 
-_Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX;
+_Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX /* CMS_NO_LINE_YET */;
 
 /// By number: which thread has it, 0 for none. With Linux its number in the kernel, else 1.
 static uint32_t reader_numbers[CMS_MOST_READERS + 1];
@@ -70,13 +70,8 @@ uint64_t cms_take_reader_line(void) {
     return cms_own_reader_line;
 }
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CMS_THREAD_SANITIZED 1
-#endif
-#endif
 int cms_allows_reads_without_lock(void) {
-#if defined(CMS_THREAD_SANITIZED)
+#if defined(CMS_THREAD_SANITIZER)
     return 0;
 #else
     return 1;
@@ -87,7 +82,8 @@ int cms_allows_reads_without_lock(void) {
 static void begin_child(void) {
     __atomic_fetch_add(&cms_fork_count, 1, __ATOMIC_RELAXED);
     for (uint64_t number = 1; number <= CMS_MOST_READERS; number++) {
-        if (number * CMS_READER_LINE != cms_own_reader_line) reader_numbers[number] = 0;
+        // The thread that called is another one to the kernel now.
+        reader_numbers[number] = number * CMS_READER_LINE == cms_own_reader_line ? own_thread() : 0;
     }
 }
 

@@ -189,12 +189,39 @@ struct OptimisticReadingTests {
     }
     #endif
 
-    /// Has two threads read keys below `count` until `body` returns, which may ask whether any value was in parts; how
-    /// many were, and how many were read.
+    #if os(Linux)
+    @Test("in the child of a fork the thread that called keeps its line, however many others want one")
+    func forkedLine() {
+        let own = cms_take_reader_line()
+        #expect(own < CMS_NO_LINE)
+        let code = exitCodeOfChild {
+            lateUses.store(0, ordering: .relaxed)
+            lateKey.store(0, ordering: .relaxed)
+            for _ in 0..<150 {
+                var thread = pthread_t()
+                let routine: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { own in
+                    if cms_take_reader_line() == UInt64(UInt(bitPattern: own)) { lateKey.add(1, ordering: .relaxed) }
+                    lateUses.add(1, ordering: .releasing)
+                    // They live as long as the child.
+                    while true { pause() }
+                }
+                if pthread_create(&thread, nil, routine, UnsafeMutableRawPointer(bitPattern: UInt(own))) != 0 {
+                    return 2
+                }
+            }
+            while lateUses.load(ordering: .acquiring) < 150 { usleep(1000) }
+            return lateKey.load(ordering: .relaxed) == 0 && cms_take_reader_line() == own ? 0 : 1
+        }
+        #expect(code == 0)
+    }
+    #endif
+
+    /// Has two threads read keys below `count` until `body` returns, which may ask how it stands; how many values were
+    /// in parts, and how many were read.
     private func countParts(
         _ engine: CacheEngine<Int, Wide>,
         _ count: Int,
-        _ body: (_ caught: () -> Bool) -> Void
+        _ body: (_ seen: () -> (parts: Int, hits: Int)) -> Void
     ) -> (parts: Int, hits: Int) {
         let isOver = Atomic<Bool>(false)
         let parts = Atomic<Int>(0)
@@ -210,7 +237,7 @@ struct OptimisticReadingTests {
                 }
             }
         }
-        body { parts.load(ordering: .relaxed) > 0 }
+        body { (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed)) }
         isOver.store(true, ordering: .relaxed)
         for reader in readers { reader.join() }
         return (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed))
@@ -223,12 +250,12 @@ struct OptimisticReadingTests {
             for key in 0..<4 { engine.setValue(Wide(key), forKey: key) }
             for key in 0..<4 { _ = engine.value(forKey: key) }
             engine.admitReader()
-            let (parts, hits) = countParts(engine, 4) { caught in
+            let (parts, hits) = countParts(engine, 4) { seen in
                 let shard = shard(of: 0, in: engine)
                 let begin = ContinuousClock.now
-                // The control goes on until somebody is caught, which takes milliseconds; a minute is for machines that
-                // have no time for it.
-                while ContinuousClock.now - begin < (saysSo ? .milliseconds(500) : .seconds(60)), !caught() {
+                // Until so much was read, or the control was caught, which takes milliseconds; a minute is for machines
+                // that have no time for it.
+                while ContinuousClock.now - begin < .seconds(60), seen().parts == 0, !saysSo || seen().hits < 300_000 {
                     for turn in 0..<1000 {
                         ShardLock(guarding: shard).lock()
                         if saysSo { engine.beginWriting(shard) }
@@ -254,19 +281,25 @@ struct OptimisticReadingTests {
             let engine = CacheEngine<Int, Wide>()
             engine.setValue(Wide(0), forKey: 0)
             engine.admitReader()
-            let (parts, hits) = countParts(engine, 30_000) { _ in
+            var ownReads = 0
+            let (parts, hits) = countParts(engine, 30_000) { seen in
                 for round in 0..<4 {
+                    let before = seen().hits
                     for key in 0..<Int.random(in: 100..<30_000, using: &random) {
-                        engine.setValue(Wide(key &* 7 &+ round), forKey: key)
-                        if let value = readWithoutLock(key, in: engine) {
-                            #expect(value == Wide(key &* 7 &+ round), "seed \(seed)")
-                        }
+                        let value = Wide(key &* 7 &+ round)
+                        engine.setValue(value, forKey: key)
+                        #expect(engine.value(forKey: key) == value, "seed \(seed)")
+                        // Unless a reader is in the shard's lock, for a first use.
+                        guard let read = readWithoutLock(key, in: engine) else { continue }
+                        ownReads += 1
+                        #expect(read == value, "seed \(seed)")
                     }
+                    while seen().hits == before { usleep(100) }
                     if Bool.random(using: &random) { engine.removeAll() } else { engine.trim(toCount: 50) }
                 }
             }
             #expect(parts == 0, "seed \(seed)")
-            #expect(hits > 0)
+            #expect(hits > 0 && ownReads > 0)
             engine._checkInvariants()
         }
     }

@@ -6,6 +6,7 @@
 
 #if ValkeySupport
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import Synchronization
 import TieredCaching
@@ -56,6 +57,41 @@ struct ConnectionTests {
         await withCheckedContinuation { continuation in
             connection.send(commands.map { [$0.bytes] }, within: .seconds(60)) { continuation.resume(returning: $0) }
         }
+    }
+
+    /// Has a caller ask for more with each piece that is written, before that is done.
+    private final class Asking: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        var left = 100_000
+        var outbox: Outbox?
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if left > 0, let outbox {
+                left -= 1
+                _ = outbox.append(
+                    [["A".bytes]],
+                    Outbox.Request(expected: 1, deadline: .distantFuture, completion: nil)
+                )
+            }
+            context.write(data, promise: promise)
+        }
+    }
+
+    @Test("Where the socket takes all at once, writing goes on without a level more for each piece")
+    func depth() throws {
+        let (asking, handler) = (Asking(), PipelineHandler(largestValue: 100, push: { _ in }, closed: { _ in }))
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers([asking, handler])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        asking.outbox = handler.outbox
+        _ = handler.outbox.append(
+            [["A".bytes]],
+            Outbox.Request(expected: 1, deadline: .distantFuture, completion: nil)
+        )
+        handler.flush()
+        channel.embeddedEventLoop.run()
+        #expect(asking.left == 0)
+        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
     @Test("Whoever receives a push may close the connection, also between two replies of one request")

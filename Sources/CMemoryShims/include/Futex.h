@@ -45,16 +45,16 @@ static inline void *cms_move_pages(void *p, size_t size) {
 }
 #else
 #include <stdint.h>
-static inline void *cms_move_pages(void *p, size_t size) {
-    (void)p;
-    (void)size;
-    return 0;
-}
-/// There is no such call: the caller copies.
+// There are no such calls: the caller copies.
 static inline void *cms_remap(void *p, size_t old_size, size_t new_size) {
     (void)p;
     (void)old_size;
     (void)new_size;
+    return 0;
+}
+static inline void *cms_move_pages(void *p, size_t size) {
+    (void)p;
+    (void)size;
     return 0;
 }
 #if !defined(__APPLE__)

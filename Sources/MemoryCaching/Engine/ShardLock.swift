@@ -110,6 +110,21 @@ package struct ShardLock {
     ///   Multiprocessor", SOSP 1991.
     private static var mostLooks: Int { 128 }
 
+    /// Says to those who read without the lock that whoever has it writes from here on.
+    @inlinable
+    @inline(always)
+    func beginWriting() {
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+    }
+
+    /// Says that it does not any more.
+    @inlinable
+    @inline(always)
+    func endWriting() {
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+
     /// Spins, and then sleeps.
     @usableFromInline
     @inline(never)

@@ -72,13 +72,14 @@ struct AdmissionLedger: Sendable {
     /// How many bytes must be holes for each byte that usage is beyond the mark, before more small values are inserted.
     ///
     /// An evicted value leaves its hole in the arena of the thread that inserted it. A thread that inserts faster than
-    /// before finds half of the holes or fewer in its own, which grows; the others' shrink by nothing, because values of
-    /// many ages share their pages. So usage rises with each change of the threads' speeds, and nothing brings it back.
+    /// before finds half of the holes or fewer in its own, which grows; the others' shrink by nothing, because values
+    /// of many ages share their pages. So usage rises with each change of the threads' speeds, and nothing brings it
+    /// back.
     /// What holes there are beyond need decides by how much: with `n` a byte it is 1 / (2 + n) of what was shifted.
     ///
     /// With 1, bursts of a quarter of 256 MiB killed 9 of 15 processes in which two to four threads inserted values of
-    /// 200 to 1,000 B, and they kept less, because room was made for 20 MiB again and again. With 4 none of 15; of those
-    /// with 64 MiB and four threads 5 of 16, with 6 or 8 none of 40. Values of a page and more leave whole pages; with
+    /// 200 to 1,000 B, and they kept less, because room was made for 20 MiB again and again. With 4 none of 15; of
+    /// those with 64 MiB and four threads 5 of 16, with 6 or 8 none of 40. Values of a page and more leave whole pages; with
     /// 4, those of 64 KiB were nearly all gone at times.
     private static let mostHoles = 8
 

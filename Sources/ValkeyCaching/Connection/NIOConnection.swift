@@ -44,8 +44,8 @@ final class NIOConnection: ValkeyConnection {
         case .none, .refuse: break
         case .flushNow: perform(outbox.flush())
         case .flushSoon where loop.inEventLoop: handler.value.flush()
-        // Tasks run in turn: behind those that have their answers and are about to ask for more. Others wait for it too,
-        // so it is never less urgent than usual.
+        // Tasks run in turn: behind those that have their answers and are about to ask for more. Others wait for it
+        // too, so it is never less urgent than usual.
         case .flushSoon:
             let latest = NIODeadline.now() + Self.patience
             Task(priority: max(Task.currentPriority, .medium)) { perform(outbox.flush(isLate: .now() > latest)) }

@@ -74,8 +74,8 @@ struct SampledUses {
 /// law for each of eight settings (exponents .7 and 1, 500 to 20,000 entries) LRU was never ahead. Of the hits in the
 /// cache, only the first in each stay is seen, because a hit must not do more; the others count for neither side.
 ///
-/// The shadow knows no lifetimes. A key that only the shadow holds, and whose lifetime is over meanwhile, would count as
-/// a hit of LRU's. As many keys are in the shadow alone as in the cache alone; so each entry that expires in the cache
+/// The shadow knows no lifetimes. A key that only the shadow holds, and whose lifetime is over meanwhile, would count
+/// as a hit of LRU's. As many keys are in the shadow alone as in the cache alone; so each entry that expires in the cache
 /// counts once against LRU. Where few expire, that changes nothing; where many do, LRU is never ahead.
 ///
 /// A pure value: uses in, a verdict out.

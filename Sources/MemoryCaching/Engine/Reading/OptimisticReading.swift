@@ -11,7 +11,8 @@ public import Synchronization
 //
 // A hit that takes its shard's lock writes the lock's cache line, and a line that another processor wrote last takes
 // some 100 ns to come: with two threads that read the same cache, most hits would wait for one. So where keys are
-// integers and values are trivial and small (no reference is counted when they are copied), a hit reads only, and writes no more than a counter in a line of its own thread's.
+// integers and values are trivial and small (no reference is counted when they are copied), a hit reads only, and
+// writes no more than a counter in a line of its own thread's.
 //
 // # How
 //
@@ -119,18 +120,13 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     func beginWriting(_ shard: ShardPointer) {
-        guard CacheEngine.readsWithoutLock else { return }
-        let sequence = ShardLock(guarding: UnsafeMutableRawPointer(shard)).sequence
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        atomicMemoryFence(ordering: .releasing)
+        if CacheEngine.readsWithoutLock { ShardLock(guarding: UnsafeMutableRawPointer(shard)).beginWriting() }
     }
 
     /// Says that it is not any more.
     @inlinable
     @inline(always)
     func endWriting(_ shard: ShardPointer) {
-        guard CacheEngine.readsWithoutLock else { return }
-        let sequence = ShardLock(guarding: UnsafeMutableRawPointer(shard)).sequence
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        if CacheEngine.readsWithoutLock { ShardLock(guarding: UnsafeMutableRawPointer(shard)).endWriting() }
     }
 }

@@ -81,11 +81,11 @@ struct ReaderCounts {
 
 extension CacheEngine {
     /// Whether any thread is admitted at all.
-    static var admitsReaders: Bool { readsWithoutLock && cms_allows_reads_without_lock() != 0 }
+    static var admitsReaders: Bool { readsWithoutLock && StableMemory.isAllowed }
 
     /// Makes hits without a lock possible for the calling thread, from its next lookup on; see `OptimisticReading`.
-    /// Does nothing before there is a shard, nor where it is limited what the process may map, of which ``StableMemory``
-    /// keeps some.
+    ///
+    /// Does nothing before there is a shard, nor where ``StableMemory`` is not allowed.
     @usableFromInline
     @inline(never)
     func admitReader() {
@@ -96,14 +96,11 @@ extension CacheEngine {
             let word = readers.load(ordering: .acquiring)
             if line < ReaderCounts.end(word) { return }
             guard word != 0 else {
-                if cms_mapping_is_limited() != 0 { return }
                 publish(ReaderCounts(logarithm: 0, previous: 0, stable: .passRetained(StableMemory())), after: 0)
                 continue
             }
             let present = ReaderCounts(word: word)
-            if !ReaderCounts.areOn(word) {
-                keepMemoryReadable(present.stable)
-            }
+            if !ReaderCounts.areOn(word) { keepMemoryReadable(present.stable) }
             let logarithm = ReaderCounts.logarithm(for: line)
             publish(ReaderCounts(logarithm: logarithm, previous: word, stable: present.stable), after: word)
         }
@@ -117,8 +114,8 @@ extension CacheEngine {
         return nil
     }
 
-    /// Has whoever writes from here on retire what it takes out of use. Moves no entries: shards to which they are still
-    /// to move get it from those that have them.
+    /// Has whoever writes from here on retire what it takes out of use. Moves no entries: shards to which they are
+    /// still to move get it from those that have them.
     private func keepMemoryReadable(_ stable: Unmanaged<StableMemory>) {
         var word = directory.load(ordering: .acquiring)
         while true {

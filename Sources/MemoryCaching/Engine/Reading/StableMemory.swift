@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import CMemoryShims
 internal import ForkSafety
 
 /// Memory that may be read without a lock: blocks that are out of use stay readable as long as the cache.
@@ -23,6 +24,10 @@ internal import ForkSafety
 final class StableMemory: Sendable {
     /// Blocks out of use, by size. A leaf among the locks.
     private let unused = ForkSafeMutex<[Int: [UInt]]>([:])
+
+    /// Whether this process may keep memory mapped that it does not use, and reads without a lock are to be had at all.
+    /// Asked once: two threads that meet at a lock must not ask the kernel each time.
+    static let isAllowed = cms_mapping_is_limited() == 0 && cms_allows_reads_without_lock() != 0
 
     init() {}
 

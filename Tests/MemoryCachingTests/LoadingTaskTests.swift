@@ -177,6 +177,25 @@ struct LoadingTaskTests {
         await #expect(throws: CacheLoadingError.recursiveLoad(key: "a")) { try await a() }
     }
 
+    @Test("The caller that closes the circle is told, however fast the loads are", arguments: CacheKind.allCases)
+    func recursionAroundQuickly(_ kind: CacheKind) async {
+        let cache = EitherCache<Int>(kind)
+        @Sendable func single(_ key: Int) async throws -> Int {
+            try await cache.value(forKey: key) { try await bulk(key + 1) }
+        }
+        @Sendable func bulk(_ key: Int) async throws -> Int {
+            try await cache.values(forKeys: [key, key + 1]) { _ in [key: try await single(key - 1)] }[key] ?? 0
+        }
+        var reports: [String: Int] = [:]
+        for round in 0..<5_000 {
+            let key = round * 3
+            do { _ = try await single(key) } catch let error as CacheLoadingError {
+                if error != .recursiveLoad(key: "\(key)") { reports[error.description, default: 0] += 1 }
+            } catch { reports["\(error)", default: 0] += 1 }
+        }
+        #expect(reports.isEmpty)
+    }
+
     @Test("Recursion is found in child tasks, and in tasks that the load waits for", arguments: CacheKind.allCases)
     func recursionInOtherTasks(_ kind: CacheKind) async {
         let cache = EitherCache<String>(kind)

@@ -72,6 +72,10 @@ extension Loader {
                 }
             }
         }
+        // The wait is noted before the load can run, as for one key.
+        let context = led.isEmpty ? nil : LoadContext.current?.run
+        if let context { _ = WaitGraph.begin(context, awaits: run) }
+        defer { if let context { WaitGraph.end(context, awaits: run) } }
         if !led.isEmpty { start(led.map(\.flight), of: run, reason: .bulk, load) }
 
         let wait: LoadSpan? = shared.isEmpty ? nil : LoadSpan.ofWait(name: store.name, keyCount: shared.count)

@@ -81,16 +81,24 @@ extension Loader {
 
     /// Waits for a flight that the caller has boarded; nil if the caller is inside a load that the flight waits for,
     /// so that waiting would never end. The caller has left the flight then.
+    ///
+    /// `start` starts the load, where the caller leads the flight. It runs once the wait is noted: a load that asks for
+    /// one that waits for it is told so itself, however fast it gets there, and not its caller.
     nonisolated(nonsending) func outcome(
         of flight: Flight<Key, Value>,
-        for waiter: Flight<Key, Value>.Waiter
+        for waiter: Flight<Key, Value>.Waiter,
+        start: () -> Void = {}
     ) async -> FlightOutcome<Value>? {
-        guard let run = LoadContext.current?.run else { return await flight.outcome(for: waiter) }
+        guard let run = LoadContext.current?.run else {
+            start()
+            return await flight.outcome(for: waiter)
+        }
         guard WaitGraph.begin(run, awaits: flight.run) else {
             flight.cancel(waiter)
             return nil
         }
         defer { WaitGraph.end(run, awaits: flight.run) }
+        start()
         return await flight.outcome(for: waiter)
     }
 

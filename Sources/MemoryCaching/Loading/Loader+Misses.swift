@@ -21,8 +21,7 @@ extension Loader {
             if !isForced, let end = knownEnd(of: key, as: E.self) { return try end.get() }
             if let cancellation, Task.isCancelled { throw cancellation }
             let flight: Flight<Key, Value>
-            let waiter: Flight<Key, Value>.Waiter
-            let isShared: Bool
+            let end: FlightOutcome<Value>?
             switch flights.board(
                 key,
                 for: isForced ? .any : .absent,
@@ -31,19 +30,21 @@ extension Loader {
                 isAgain: isAgain,
                 makeRun: { LoadRun(priority: Task.currentPriority) }
             ) {
-            case .joined(let shared, let seat):
-                (flight, waiter, isShared) = (shared, seat, true)
+            case .joined(let shared, let waiter):
+                flight = shared
                 didShare(flight)
-            case .leads(let new, let seat):
-                (flight, waiter, isShared) = (new, seat, false)
+                end = await sharedOutcome(of: flight, for: waiter)
+            case .leads(let new, let waiter):
+                flight = new
                 // Another load may have landed between the miss and the boarding.
                 if !isForced, let value = presentValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
                     return value
                 }
-                start(flight, reason: isForced ? .refresh : .miss, load)
+                end = await outcome(of: flight, for: waiter) {
+                    start(flight, reason: isForced ? .refresh : .miss, load)
+                }
             }
-            let end = await isShared ? sharedOutcome(of: flight, for: waiter) : outcome(of: flight, for: waiter)
             guard let outcome = end else {
                 return try await recursiveValue(forKey: key, in: flight.run, load)
             }

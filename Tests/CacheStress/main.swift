@@ -10,7 +10,7 @@ import _CacheTestSupport
 // Reads `MemoryCache` under attack and verifies each value: owners set, replace and remove; readers read all; caches
 // grow across both splits; all is removed, trimmed, listed and limited meanwhile; threads come and go, are stopped
 // where they are, and fork. Rounds of integers, wide trivial values, objects, text and keys with an `==` of their own
-// take turns; with `--trivial` the first two alone, whose hits take no lock.
+// take turns; with `--trivial` the first two alone, whose lookups take no lock.
 //
 //     swift run -c release CacheStress --reads 1000000000
 //

@@ -66,7 +66,7 @@ struct EngineModelTests {
         let rounds = parameters.keys > 1000 ? 15_000 : 4_000
         var refusals = 0
         for round in 0..<rounds {
-            // From here on hits take no lock, where the order allows that.
+            // From here on lookups take no lock, where the order allows that.
             if round == rounds / 4 { engine.admitReader() }
             let key = Int.random(in: 0..<parameters.keys, using: &random)
             switch Int.random(in: 0..<100, using: &random) {

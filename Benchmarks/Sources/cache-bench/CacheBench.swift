@@ -32,8 +32,8 @@ struct CacheBench: ParsableCommand {
             string class --threads 1 2 4 8
 
             THREADS. A second thread costs cache lines that another processor wrote last. MemoryCache writes: for a \
-            hit of integers none that others write, else 1 of a shard, and the entry's at its first use since it came; \
-            for an insertion into a full cache, 4 of a shard, 2 of the table, the entry, 2 neighbours in the queue, \
+            lookup of integers none that others write, else 1 of a shard, and the entry's at its first use since it \
+            came; for an insertion into a full cache, 4 of a shard, 2 of the table, the entry, 2 neighbours in the queue, \
             its ends, and 1 or 2 for what is remembered of the evicted. Fetching a line takes about half of the round \
             trip that is printed.
             """

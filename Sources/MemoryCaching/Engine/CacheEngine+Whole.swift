@@ -30,7 +30,9 @@ extension CacheEngine {
             result.refusals += counters.refusals
             result.removalCounts += counters.removals
         }
-        result.hits += hitsWithoutLock
+        let withoutLock = lookupsWithoutLock
+        result.hits += withoutLock.hits
+        result.misses += withoutLock.misses
         if let figures = membership?.figures {
             result.bytesAskedUnderPressure = figures.bytesAsked.load(ordering: .relaxed)
             result.bytesReturnedUnderPressure = figures.bytesReturned.load(ordering: .relaxed)

@@ -7,19 +7,20 @@
 public import CMemoryShims
 public import Synchronization
 
-// Hits that take no lock.
+// Lookups that take no lock.
 //
-// A hit that takes its shard's lock writes the lock's cache line, and a line that another processor wrote last takes
-// some 100 ns to come: with two threads that read the same cache, most hits would wait for one. So where keys are
-// integers and values are trivial and small (no reference is counted when they are copied), a hit reads only, and
+// A lookup that takes its shard's lock writes the lock's cache line, and a line that another processor wrote last takes
+// some 100 ns to come: with two threads that read the same cache, most would wait for one. So where keys are
+// integers and values are trivial and small (no reference is counted when they are copied), a lookup reads only, and
 // writes no more than a counter in a line of its own thread's.
 //
 // # How
 //
 // Each shard has a sequence beside its lock: even, and odd while somebody writes. It is a seqlock. The reader takes the
 // sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it takes the
-// lock, as it does for everything that is not simple: misses, entries with a lifetime, discardable content, and the
-// first use of an entry in its stay, of which the policy is to know. So what a reader writes is its own counter alone.
+// lock, as it does for everything that is not simple: entries with a lifetime, discardable content, the first use of an
+// entry in its stay, of which the policy is to know, and what is not found while words move to a larger table. So what
+// a reader writes is its own counter alone.
 //
 // # Why it is right
 //
@@ -28,6 +29,7 @@ public import Synchronization
 //    passes an acquire (every load here is one, and a fence follows the value's), finds the sequence changed. The word
 //    has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹ sections of the same
 //    shard pass, not one more or less.
+//    That a key is not there is believed likewise: every insertion, and every word that moves, changes the sequence.
 // 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, mask, slab) are used
 //    only after the sequence was found unchanged behind them, a slot's number only after it was found unchanged behind
 //    the word that it comes from; so each address lies in a table or a slab that was in use at that moment. It may go
@@ -63,10 +65,11 @@ extension CacheEngine {
         KeyHash<Key>.isInteger && _isPOD(Value.self) && MemoryLayout<Value>.size <= 64
     }
 
-    /// The value for `key`, if it is to be had without the lock; nil says nothing. Counts as a use and as a hit.
+    /// What a lookup of `key` finds, a value or nil, if that is known without the lock; else nil, which says nothing.
+    /// Counts as a use, and as a hit or a miss.
     @inlinable
     @inline(always)
-    func valueWithoutLock(_ key: Key, _ hash: UInt64) -> Value? {
+    func valueWithoutLock(_ key: Key, _ hash: UInt64) -> Value?? {
         let readers = readers.load(ordering: .acquiring)
         guard ReaderCounts.areOn(readers) else { return nil }
         let line = cms_reader_line()
@@ -88,7 +91,14 @@ extension CacheEngine {
             guard lock.sequence.pointee.load(ordering: .relaxed) == sequence else { return nil }
             let place = UnsafeRawPointer(bitPattern: table &+ index &* 4).unsafelyUnwrapped
             let word = cms_load_acquire_u32(place)
-            if word == 0 { return nil }
+            if word == 0 {
+                // Else it may stand in the table before.
+                guard cms_load_acquire_u64(&shard.pointee.storage.oldTable) == 0,
+                    lock.sequence.pointee.load(ordering: .relaxed) == sequence
+                else { return nil }
+                ReaderCounts.countMiss(readers, line)
+                return .some(nil)
+            }
             index = (index &+ 1) & mask
             let slot = word ^ tag
             if slot > EntryStorage<Key, Value>.slotMask { continue }

@@ -7,7 +7,7 @@
 public import CMemoryShims
 internal import Synchronization
 
-/// Hits that threads have counted without a lock: a block of cache lines, one for each thread's number.
+/// Lookups that threads have counted without a lock: a block of cache lines, one for each thread's number.
 ///
 /// A thread adds to its own line with a plain load and a plain store, for no other living thread has its number. Blocks
 /// stay as long as the cache: one that has become too small for a thread's number gets a larger one before it.
@@ -49,10 +49,12 @@ struct ReaderCounts {
     }
 
     /// What was counted here and in the blocks before.
-    var hits: Int {
-        var sum = previous?.hits ?? 0
+    var lookups: LookupCounters {
+        var sum = previous?.lookups ?? LookupCounters()
         for index in 1..<max(1, count) {
-            sum &+= Int(truncatingIfNeeded: cms_load_relaxed_u64(block + index * Self.lineSize))
+            let line = block + index * Self.lineSize
+            sum.hits &+= Int(truncatingIfNeeded: cms_load_relaxed_u64(line))
+            sum.misses &+= Int(truncatingIfNeeded: cms_load_relaxed_u64(line + 8))
         }
         return sum
     }
@@ -73,9 +75,17 @@ struct ReaderCounts {
 
     @inlinable
     @inline(always)
-    static func countHit(_ word: UInt, _ line: UInt64) {
-        let hits = UnsafeMutableRawPointer(bitPattern: word & ~63 &+ UInt(line)).unsafelyUnwrapped
-        cms_store_relaxed_u64(hits, cms_load_relaxed_u64(hits) &+ 1)
+    static func countHit(_ word: UInt, _ line: UInt64) { add(1, at: word & ~63 &+ UInt(line)) }
+
+    @inlinable
+    @inline(always)
+    static func countMiss(_ word: UInt, _ line: UInt64) { add(1, at: word & ~63 &+ UInt(line) &+ 8) }
+
+    @inlinable
+    @inline(always)
+    static func add(_ one: UInt64, at address: UInt) {
+        let counter = UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
+        cms_store_relaxed_u64(counter, cms_load_relaxed_u64(counter) &+ one)
     }
 }
 
@@ -109,7 +119,7 @@ extension CacheEngine {
     /// ``admitReader()`` for a lookup that then takes the lock.
     @usableFromInline
     @inline(never)
-    func admitReaderAndMiss() -> Value? {
+    func admitReaderAndMiss() -> Value?? {
         admitReader()
         return nil
     }
@@ -150,10 +160,10 @@ extension CacheEngine {
         counts.deallocate()
     }
 
-    /// Hits that no shard has counted.
-    var hitsWithoutLock: Int {
+    /// Lookups that no shard has counted.
+    var lookupsWithoutLock: LookupCounters {
         let word = readers.load(ordering: .acquiring)
-        return word == 0 ? 0 : ReaderCounts(word: word).hits
+        return word == 0 ? LookupCounters() : ReaderCounts(word: word).lookups
     }
 
     /// Lets go of the counts and of the memory that was kept readable.

@@ -329,6 +329,42 @@ struct OptimisticReadingTests {
         }
     }
 
+    @Test("keys that stay are found at all times, while others come and go across both splits")
+    func stayingKeys() {
+        let engine = CacheEngine<Int, Int>()
+        for key in -1000..<0 { engine.setValue(key, forKey: key) }
+        engine.admitReader()
+        let missed = Atomic<Int>(0)
+        let misread = Atomic<Int>(0)
+        let rounds = Atomic<Int>(0)
+        let isOver = Atomic<Bool>(false)
+        let readers = (0..<2).map { _ in
+            StressThread {
+                while !isOver.load(ordering: .relaxed) {
+                    for key in -1000..<0 {
+                        let value = engine.value(forKey: key)
+                        if value == nil { missed.add(1, ordering: .relaxed) }
+                        if let value, value != key { misread.add(1, ordering: .relaxed) }
+                    }
+                    rounds.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        let count = stressed(80_000)
+        for _ in 0..<2 {
+            let before = rounds.load(ordering: .relaxed)
+            for key in 0..<count { engine.setValue(key, forKey: key) }
+            for key in 0..<count { engine.removeValue(forKey: key) }
+            while rounds.load(ordering: .relaxed) - before < 4 { usleep(100) }
+        }
+        isOver.store(true, ordering: .relaxed)
+        for reader in readers { reader.join() }
+        #expect(missed.load(ordering: .relaxed) == 0)
+        #expect(misread.load(ordering: .relaxed) == 0)
+        #expect(engine.statistics.misses == 0)
+        engine._checkInvariants()
+    }
+
     @Test("while a table grows, what is not in the new one is not taken for missing")
     func missesWhileGrowing() {
         let engine = CacheEngine<Int, Int>()

@@ -92,7 +92,8 @@ extension CacheEngine {
             let place = UnsafeRawPointer(bitPattern: table &+ index &* 4).unsafelyUnwrapped
             let word = cms_load_acquire_u32(place)
             if word == 0 {
-                // Else it may stand in the table before.
+                // The keys that differed were read as plain memory. In a table before, the key may stand yet.
+                cms_fence_acquire()
                 guard cms_load_acquire_u64(&shard.pointee.storage.oldTable) == 0,
                     lock.sequence.pointee.load(ordering: .relaxed) == sequence
                 else { return nil }

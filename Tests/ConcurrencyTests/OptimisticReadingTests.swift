@@ -308,7 +308,11 @@ struct OptimisticReadingTests {
             {
                 // In debug builds a reader seldom gets between two sections.
                 let before = hits.load(ordering: .relaxed)
-                while saysSo, hits.load(ordering: .relaxed) - before < 100 {}
+                while saysSo, hits.load(ordering: .relaxed) - before < 100, missed.load(ordering: .relaxed) == 0,
+                    ContinuousClock.now - begin < .seconds(60)
+                {
+                    usleep(10)
+                }
                 // Inside the section a key has no word, and those behind it move.
                 for key in 0..<20 {
                     let hash = KeyHash.hash(key, seed: engine.seed)

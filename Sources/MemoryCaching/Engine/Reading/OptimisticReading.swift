@@ -26,10 +26,10 @@ public import Synchronization
 //
 // 1. *No reader believes what a writer was changing.* A writer makes the sequence odd before it writes, with a release
 //    fence between, and even afterwards, with a release store. So a reader that has seen any of its writes, and then
-//    passes an acquire (every load here is one, and a fence follows the value's), finds the sequence changed. The word
-//    has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹ sections of the same
-//    shard pass, not one more or less.
-//    That a key is not there is believed likewise: every insertion, and every word that moves, changes the sequence.
+//    passes an acquire (every load of a word here is one, and a fence follows those of keys and values), finds the
+//    sequence changed. That a key is not there is believed likewise: every insertion, and every word that moves,
+//    changes the sequence. It has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹
+//    sections of the same shard pass, not one more or less.
 // 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, mask, slab) are used
 //    only after the sequence was found unchanged behind them, a slot's number only after it was found unchanged behind
 //    the word that it comes from; so each address lies in a table or a slab that was in use at that moment. It may go
@@ -45,7 +45,7 @@ public import Synchronization
 // nothing: in a cache that is full, first uses are as rare as insertions, which lock anyway.
 //
 // Nothing of this relies on the memory order of one processor: it was run on x86 alone, where the acquires and the
-// fences cost nothing, and holds by the C11 model but for the value's own bytes, which are read as plain memory.
+// fences cost nothing, and holds by the C11 model but for the bytes of keys and values, which are read as plain memory.
 //
 // # When
 //
@@ -55,7 +55,7 @@ public import Synchronization
 // - SeeAlso: Lameter, "Effective Synchronization on Linux/NUMA Systems", 2005 (the kernel's seqlock); Boehm, "Can
 //   Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.
 extension CacheEngine {
-    /// Whether keys and values are such that hits may do without the lock. Known to the compiler.
+    /// Whether keys and values are such that lookups may do without the lock. Known to the compiler.
     ///
     /// Values of up to a cache line. With larger ones the two ways of a hit, inlined side by side, cost its caller
     /// copies: 26 % more time with 200 bytes and one thread, 48 % with 1,000; none with 64.
@@ -73,7 +73,7 @@ extension CacheEngine {
         let readers = readers.load(ordering: .acquiring)
         guard ReaderCounts.areOn(readers) else { return nil }
         let line = cms_reader_line()
-        guard line < ReaderCounts.end(readers) else { return admitReaderAndMiss() }
+        guard line < ReaderCounts.end(readers) else { return admitReaderAndLeave() }
 
         // There is one: nobody is admitted before the first.
         let word = directory.load(ordering: .acquiring)

@@ -61,7 +61,7 @@ struct ReaderCounts {
 
     func deallocate() { AlignedMemory.deallocate(block, Self.lineSize * count) }
 
-    // MARK: What a hit asks
+    // MARK: What a lookup asks
 
     /// The line behind the last one of the block `word`.
     @inlinable
@@ -75,17 +75,17 @@ struct ReaderCounts {
 
     @inlinable
     @inline(always)
-    static func countHit(_ word: UInt, _ line: UInt64) { add(1, at: word & ~63 &+ UInt(line)) }
+    static func countHit(_ word: UInt, _ line: UInt64) { increment(at: word & ~63 &+ UInt(line)) }
 
     @inlinable
     @inline(always)
-    static func countMiss(_ word: UInt, _ line: UInt64) { add(1, at: word & ~63 &+ UInt(line) &+ 8) }
+    static func countMiss(_ word: UInt, _ line: UInt64) { increment(at: word & ~63 &+ UInt(line) &+ 8) }
 
     @inlinable
     @inline(always)
-    static func add(_ one: UInt64, at address: UInt) {
+    static func increment(at address: UInt) {
         let counter = UnsafeMutableRawPointer(bitPattern: address).unsafelyUnwrapped
-        cms_store_relaxed_u64(counter, cms_load_relaxed_u64(counter) &+ one)
+        cms_store_relaxed_u64(counter, cms_load_relaxed_u64(counter) &+ 1)
     }
 }
 
@@ -119,7 +119,7 @@ extension CacheEngine {
     /// ``admitReader()`` for a lookup that then takes the lock.
     @usableFromInline
     @inline(never)
-    func admitReaderAndMiss() -> Value?? {
+    func admitReaderAndLeave() -> Value?? {
         admitReader()
         return nil
     }

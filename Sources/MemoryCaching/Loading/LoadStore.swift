@@ -11,10 +11,10 @@ protocol LoadStore<Key, Value>: Sendable {
 
     /// The sum of costs at most, of values that do not bring their own cost; 0 or less is no limit.
     var totalCostLimit: Int { get }
-    /// Whether there is a value; no use of it.
-    func contains(_ key: Key) -> Bool
     /// The value; a use of it.
     func value(forKey key: Key) -> Value?
+    /// The value; no use of it, and no lookup in the statistics.
+    func peekValue(forKey key: Key) -> Value?
     /// The value, also an expired one that is kept as a fallback; nil where none are kept. No use of it.
     func fallback(forKey key: Key) -> Value?
     /// The value, a use of it, with the end of its lifetime and the present moment.

@@ -64,7 +64,7 @@ extension Loader {
                 didShare(flight)
                 shared.append((flight, waiter))
             case .leads(let flight, let waiter):
-                if let value = presentValue(forKey: key) {
+                if let value = store.peekValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
                     found[key] = value
                 } else {

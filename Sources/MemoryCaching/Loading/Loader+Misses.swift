@@ -36,8 +36,8 @@ extension Loader {
                 end = await sharedOutcome(of: flight, for: waiter)
             case .leads(let new, let waiter):
                 flight = new
-                // Another load may have landed between the miss and the boarding.
-                if !isForced, let value = presentValue(forKey: key) {
+                // Another load may have landed between the miss and the boarding. This call has counted its lookup.
+                if !isForced, let value = store.peekValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
                     return value
                 }

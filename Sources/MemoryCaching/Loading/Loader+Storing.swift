@@ -6,11 +6,6 @@
 
 // The end of every load and the beginning of some: looking whether the value is there, and storing it unless one is.
 extension Loader {
-    /// The value for `key` if it is there, for a caller whose miss has been counted already.
-    func presentValue(forKey key: Key) -> Value? {
-        store.contains(key) ? store.value(forKey: key) : nil
-    }
-
     /// Stores a value at the cost and for the lifetime that the options name, unless the ticket has been revoked or
     /// another value was stored first, which it answers.
     func keepFirst(
@@ -30,7 +25,7 @@ extension Loader {
             )
             if outcome != .changed { break }
             // The other value may have left again.
-            if let first = presentValue(forKey: key) { return first }
+            if let first = store.peekValue(forKey: key) { return first }
         }
         if !ticket.isRevoked { failures?.removeValue(forKey: key) }
         return nil
@@ -44,6 +39,6 @@ extension Loader {
         let value = try make()
         if let first = keepFirst(value, forKey: key, ticket: permit.ticket) { return first }
         // Somebody may have set another value meanwhile.
-        return permit.ticket.isRevoked ? presentValue(forKey: key) ?? value : value
+        return permit.ticket.isRevoked ? store.peekValue(forKey: key) ?? value : value
     }
 }

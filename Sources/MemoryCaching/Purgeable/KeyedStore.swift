@@ -112,6 +112,8 @@ extension KeyedStore: LoadStore {
         store.fallbackLifetime == 0 ? nil : sight(key, countsFallback: true).bytes
     }
 
+    func peekValue(forKey key: Key) -> [UInt8]? { sight(key).bytes }
+
     func contains(_ key: Key) -> Bool {
         guard let word = Self.integerWord(of: key) else {
             return store.contains(word: hashWord(of: key), matching: matching(key))

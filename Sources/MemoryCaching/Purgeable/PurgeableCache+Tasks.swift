@@ -10,7 +10,7 @@ extension PurgeableCache {
     /// statistics.
     ///
     /// - Complexity: O(*n*) in the bytes.
-    public func peekBytes(forKey key: Key) -> [UInt8]? { keyed.sight(key).bytes }
+    public func peekBytes(forKey key: Key) -> [UInt8]? { keyed.peekValue(forKey: key) }
 
     /// The bytes for `key`, from the cache or else from `make`, whose bytes are stored. All as
     /// ``MemoryCache/value(forKey:orSet:)`` says.

@@ -40,7 +40,8 @@ package import MemoryCaching
 /// Objects may adopt ``NSDiscardableContent`` or the native `DiscardableContent`: a `PurgeableBytes` can be an object.
 ///
 /// - Complexity: O(1) for ``object(forKey:)``, ``setObject(_:forKey:cost:)`` and ``removeObject(forKey:)``, amortised
-///   over the objects that a call evicts. An object's release, after a million others, needs no deep stack.
+///   over the objects that a call evicts; O(*n*) in the keys that have the same `hash`. An object's release, after a
+///   million others, needs no deep stack.
 /// - SeeAlso: Apple, `NSCache`.
 //
 // The class is a face: storage, order, limits and pressure are the engine's. Keys and objects are single references

@@ -67,9 +67,9 @@ package enum AlignedMemory {
         guard byteCount >= mappedSize else { return nil }
         let pages = (byteCount + cms_page_size() - 1) & ~(cms_page_size() - 1)
         guard let moved = cms_move_pages(memory, pages) else { return nil }
-        // Nobody knows the new place yet, so it may move once more.
-        if let grown = cms_remap(moved, pages, newByteCount) { return grown }
-        fatalError("out of memory")
+        // Nobody knows the new place yet, so it may move once more; if the kernel has too many mappings for that, its
+        // bytes may.
+        return grow(moved, from: pages, to: newByteCount)
     }
 
     /// Puts zeros in the place of a block that is a mapping, which take no memory.

@@ -39,12 +39,15 @@ final class StableMemory: Sendable {
         }
     }
 
-    /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined.
+    /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined. Nil where there is
+    /// none, or none that can be made writable again: in the middle of blocks out of use that takes two mappings more,
+    /// and the kernel may have too many to look after. A new one may become part of one that it has.
     private func reuse(_ byteCount: Int) -> UnsafeMutableRawPointer? {
         let block = unused.withLock { $0[byteCount]?.popLast() }
         guard let block, let memory = UnsafeMutableRawPointer(bitPattern: block) else { return nil }
         if AlignedMemory.isMapped(byteCount), !AlignedMemory.replaceByZeros(memory, byteCount, isWritable: true) {
-            fatalError("out of memory")
+            unused.withLock { $0[byteCount, default: []].append(block) }
+            return nil
         }
         return memory
     }

@@ -52,15 +52,15 @@ static inline void *cms_map_anonymous(size_t n, int *error) {
     *error = 0;
     return p;
 }
-/// Puts zeros in the place of a mapping, pages that take no memory and that nobody may write if `writable` is 0. Who
-/// reads there meanwhile reads what was there or zeros.
-static inline int cms_map_zeros(void *p, size_t n, int writable) {
+/// Puts zeros in the place of a mapping, pages that take no memory until they are written. Who reads there meanwhile
+/// reads what was there or zeros.
+static inline int cms_map_zeros(void *p, size_t n) {
 #if defined(MAP_NORESERVE)
     int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 #else
     int flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS;
 #endif
-    return mmap(p, n, writable ? PROT_READ | PROT_WRITE : PROT_READ, flags, -1, 0) == MAP_FAILED ? errno : 0;
+    return mmap(p, n, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? errno : 0;
 }
 static inline int cms_unmap(void *p, size_t n) { return munmap(p, n) == 0 ? 0 : errno; }
 

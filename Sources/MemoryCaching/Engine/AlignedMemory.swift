@@ -72,9 +72,9 @@ package enum AlignedMemory {
         return grow(moved, from: pages, to: newByteCount)
     }
 
-    /// Puts zeros in the place of a block that is a mapping, which take no memory.
-    static func replaceByZeros(_ memory: UnsafeMutableRawPointer, _ byteCount: Int, isWritable: Bool) -> Bool {
-        byteCount >= mappedSize && cms_map_zeros(memory, byteCount, isWritable ? 1 : 0) == 0
+    /// Puts zeros in the place of a block that is a mapping, which take no memory until they are written.
+    static func replaceByZeros(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) -> Bool {
+        byteCount >= mappedSize && cms_map_zeros(memory, byteCount) == 0
     }
 
     /// Frees a block of `byteCount` bytes.

@@ -39,17 +39,9 @@ final class StableMemory: Sendable {
         }
     }
 
-    /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined. Nil where there is
-    /// none, or none that can be made writable again: in the middle of blocks out of use that takes two mappings more,
-    /// and the kernel may have too many to look after. A new one may become part of one that it has.
+    /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined.
     private func reuse(_ byteCount: Int) -> UnsafeMutableRawPointer? {
-        let block = unused.withLock { $0[byteCount]?.popLast() }
-        guard let block, let memory = UnsafeMutableRawPointer(bitPattern: block) else { return nil }
-        if AlignedMemory.isMapped(byteCount), !AlignedMemory.replaceByZeros(memory, byteCount, isWritable: true) {
-            unused.withLock { $0[byteCount, default: []].append(block) }
-            return nil
-        }
-        return memory
+        unused.withLock { $0[byteCount]?.popLast() }.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
     }
 
     /// `byteCount` bytes of zeros.
@@ -80,8 +72,11 @@ final class StableMemory: Sendable {
 
     /// Takes a block of `byteCount` bytes out of use, in which nothing is to be deinitialised.
     func retire(_ memory: UnsafeMutableRawPointer, _ byteCount: Int) {
-        // Where the kernel refuses, having too many mappings to look after, the pages stay until they are used again.
-        _ = AlignedMemory.replaceByZeros(memory, byteCount, isWritable: false)
+        // The zeros may be written, as what lies around them may: so they stay one mapping with that, of which a
+        // process may have only so many. Where the kernel has too many to replace them, the pages stay.
+        if AlignedMemory.isMapped(byteCount), !AlignedMemory.replaceByZeros(memory, byteCount) {
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        }
         unused.withLock { $0[byteCount, default: []].append(UInt(bitPattern: memory)) }
     }
 }

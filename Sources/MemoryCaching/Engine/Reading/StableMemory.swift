@@ -13,7 +13,8 @@ internal import ForkSafety
 /// away, because the writer has changed the shard's sequence; so it may be anything, as long as reading does not fault.
 /// Therefore a block that is out of use is neither returned to the allocator nor unmapped, but used again for a later
 /// block of its size. A mapping's pages are given back at once, and zeros stand in their place. Smaller blocks stay
-/// allocated; a table or a slab that doubles leaves less behind than it takes.
+/// allocated; a table or a slab that doubles leaves less behind than it takes. Where the kernel promises no more memory
+/// than it has (`vm.overcommit_memory` 2, proc_sys_vm(5)), what is out of use counts as if it were used.
 ///
 /// No thread ever waits for a reader, and none asks which readers there are: that a thread was interrupted while it
 /// reads, or is not there any more in the child of a fork, does no harm.

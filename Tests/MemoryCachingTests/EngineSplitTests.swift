@@ -124,7 +124,20 @@ struct EngineSplitTests {
         let engine = CacheEngine<Int, Int>()
         // As a child of a fork finds it when its parent was in the middle of a split.
         engine.splittingProcess.store(.max, ordering: .relaxed)
-        #expect(fill(engine, beyond: 64) { $0 } > 65_000)
+        var word = engine.directory.load(ordering: .acquiring)
+        var count = 0
+        while engine.shardCount <= 64, count < 1_000_000 {
+            word = engine.directory.load(ordering: .acquiring)
+            engine.setValue(count, forKey: count)
+            count += 1
+        }
+        // The last split came with the first entry that was too many for its shard.
+        var entries: [Int: UInt32] = [:]
+        for key in 0..<count {
+            let hash = KeyHash.hash(key, seed: engine.seed)
+            entries[CacheEngine<Int, Int>.shardIndex(hash, of: word), default: 0] += 1
+        }
+        #expect(entries.values.max() == CacheEngine<Int, Int>.mostEntries(Int(word & 63)) + 1)
         #expect(engine.splittingProcess.load(ordering: .relaxed) == 0)
         engine._checkInvariants()
     }

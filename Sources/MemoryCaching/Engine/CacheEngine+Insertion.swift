@@ -176,15 +176,14 @@ extension CacheEngine {
         isInOrder: Bool,
         into departures: inout EntryDepartures<Key, Value>
     ) {
-        let (info, cost, deadline) = (newcomer.info, newcomer.cost, newcomer.deadline)
         if slot == 0 {
             if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
-            shard.pointee.insert(key, value, hash: newcomer.hash, info: info, cost: cost, deadline: deadline)
+            shard.pointee.insert(key, value, newcomer)
             // Of few entries each one tells; of many, the others are told now and then.
             if shard.pointee.isFew { shard.pointee.publish() }
         } else {
             if isInOrder { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
-            let old = shard.pointee.replace(slot, with: value, info: info, cost: cost, deadline: deadline)
+            let old = shard.pointee.replace(slot, with: value, newcomer)
             departures.append(old, cause: .replaced)
         }
     }

@@ -36,21 +36,15 @@ extension Shard {
 
     /// Puts a new entry in, whose room is reserved and whose level and flags are set.
     @inlinable
-    mutating func insert(
-        _ key: Key,
-        _ value: Value,
-        hash: UInt64,
-        info: EntryInfo,
-        cost: Int,
-        deadline: EntryDeadline
-    ) {
+    mutating func insert(_ key: Key, _ value: Value, _ newcomer: Newcomer) {
+        let (info, hash) = (newcomer.info, newcomer.hash)
         let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
         publishTable()
-        storage.setCost(cost, of: slot)
-        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
+        storage.setCost(newcomer.cost, of: slot)
+        if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
         counters.insertions &+= 1
-        if SampledUses.includes(hash) { noteInsertion(info, hash) }
+        if SampledUses.includes(hash) { noteInsertion(newcomer) }
     }
 
     /// Whether a new value of `info` and `cost` may simply take the place of the old at `slot`: the entry is worth what
@@ -79,25 +73,19 @@ extension Shard {
     /// Puts a new value in place of the old, which is returned with its entry's old flags. The entry, which has been
     /// taken out of the order, goes to the end of its queue; having been replaced is no use of it.
     @inlinable
-    mutating func replace(
-        _ slot: UInt32,
-        with value: Value,
-        info new: EntryInfo,
-        cost: Int,
-        deadline: EntryDeadline
-    ) -> Entry<Key, Value> {
-        let meta = storage.view[slot]
+    mutating func replace(_ slot: UInt32, with value: Value, _ newcomer: Newcomer) -> Entry<Key, Value> {
+        let (meta, new) = (storage.view[slot], newcomer.info)
         var old = meta.pointee
         if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        noteReplacement(of: slot, old.info, by: new)
+        noteReplacement(old.info, by: newcomer)
         var info = new
         if !new.has(EntryInfo.exact) {
             info.level = max(1, old.info.level)
             info.bits |= old.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
         }
         meta.pointee.info = info
-        storage.setCost(cost, of: slot)
-        if info.has(EntryInfo.expires) { schedule(slot, deadline: deadline) }
+        storage.setCost(newcomer.cost, of: slot)
+        if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
         counters.insertions &+= 1
         counters.removals[.replaced] &+= 1

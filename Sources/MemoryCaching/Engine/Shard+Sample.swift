@@ -18,18 +18,18 @@ extension Shard {
     @inline(never)
     mutating func noteTouch(_ info: EntryInfo, _ hash: UInt64) {
         if maySample(info), SampledUses.includes(hash, thinning: weights.thinning), !uses.isFull {
-            uses.append(.touch, hash)
+            uses.append(.touch, hash, info.has(EntryInfo.expires) ? .unknown : .endless)
         }
     }
 
-    /// A new entry whose flags are `info`.
+    /// A new entry.
     @inlinable
     @inline(never)
-    mutating func noteInsertion(_ info: EntryInfo, _ hash: UInt64) {
-        guard maySample(info) else { return }
+    mutating func noteInsertion(_ newcomer: Newcomer) {
+        guard maySample(newcomer.info) else { return }
         sampled &+= 1
         uses.growth &+= 1
-        note(.insertion, hash)
+        note(.insertion, newcomer.hash, SampledLifetime(now: newcomer.now, deadline: newcomer.deadline.next))
     }
 
     /// An entry that leaves, whose flags are `info`. What has been evicted may still be in the shadow; what has left
@@ -42,8 +42,7 @@ extension Shard {
         uses.growth &-= 1
         switch cause {
         case .countLimit, .costLimit, .memoryPressure: break
-        case .expired: note(.expiry, hash)
-        case .discarded, .replaced, .removed: note(.removal, hash)
+        case .expired, .discarded, .replaced, .removed: note(.removal, hash)
         }
     }
 
@@ -52,14 +51,13 @@ extension Shard {
     @inline(never)
     mutating func noteRemoval(_ hash: UInt64) { if sampled > 0 { note(.removal, hash) } }
 
-    /// A new value at `slot` that may be of another worth or kind than the old one.
+    /// A new value in place of one whose flags were `old`, and that may be of another kind.
     @inlinable
     @inline(never)
-    mutating func noteReplacement(of slot: UInt32, _ old: EntryInfo, by new: EntryInfo) {
-        guard maySample(old) != maySample(new) else { return }
-        let hash = storage.hash(of: slot)
-        guard SampledUses.includes(hash) else { return }
-        if maySample(new) { noteInsertion(new, hash) } else { noteDeparture(old, hash, .replaced) }
+    mutating func noteReplacement(_ old: EntryInfo, by newcomer: Newcomer) {
+        let isSampled = maySample(newcomer.info)
+        guard maySample(old) != isSampled, SampledUses.includes(newcomer.hash) else { return }
+        if isSampled { noteInsertion(newcomer) } else { noteDeparture(old, newcomer.hash, .replaced) }
     }
 
     /// Everything has been removed at once. A shard that holds nothing may still have departures to tell of.
@@ -72,10 +70,10 @@ extension Shard {
 
     /// Hands the uses in before they are full, so that three hits at least find room for theirs.
     @inlinable
-    mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64) {
+    mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64, _ lifetime: SampledLifetime = .endless) {
         guard SampledUses.includes(hash, thinning: weights.thinning) else { return }
         if uses.count >= 5 { handIn() }
-        uses.append(kind, hash)
+        uses.append(kind, hash, lifetime)
     }
 
     @inlinable

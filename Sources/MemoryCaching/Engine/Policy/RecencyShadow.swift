@@ -8,7 +8,7 @@
 /// that knew nothing but recency.
 ///
 /// Holds fingerprints, no keys and no values. A hash table of chains finds a fingerprint, a doubly linked ring orders
-/// them, and both lie in two arrays: 20 to 28 bytes for each key.
+/// them, and both lie in two arrays: 24 to 33 bytes for each key.
 struct RecencyShadow: Sendable {
     private struct Node {
         var fingerprint: UInt32 = 0
@@ -17,6 +17,8 @@ struct RecencyShadow: Sendable {
         var older: UInt32 = 0
         /// The next node in the same bucket; of an unused node, the next unused one.
         var chained: UInt32 = 0
+        /// See ``SampledLifetime``.
+        var end: UInt32 = 0
     }
 
     private var nodes: [Node] = []
@@ -25,16 +27,15 @@ struct RecencyShadow: Sendable {
     /// Keys held.
     private(set) var count = 0
 
-    /// Uses a key, which becomes the newest; returns whether it was held.
-    mutating func use(_ fingerprint: UInt32) -> Bool {
+    /// Uses a key, which becomes the newest, with a value of `lifetime` where it was not held or had expired. Returns
+    /// whether it was held and had not.
+    mutating func use(_ fingerprint: UInt32, _ lifetime: SampledLifetime = .endless) -> Bool {
         let found = find(fingerprint)
-        if found != 0 {
-            detach(found)
-            attach(found)
-            return true
-        }
-        attach(makeNode(fingerprint))
-        count += 1
+        let index = found != 0 ? found : makeNode(fingerprint)
+        if found != 0 { detach(found) } else { count += 1 }
+        attach(index)
+        guard found == 0 || lifetime.isAfter(nodes[Int(index)].end) else { return true }
+        nodes[Int(index)].end = lifetime.end
         return false
     }
 

@@ -21,6 +21,17 @@ package struct HashSeed: Sendable {
     /// product with them keeps the other factor. (The constants are those of the golden ratio and of SplitMix64.)
     package var multiplier: UInt64 { Self.fold(word ^ 0xBF58_476D_1CE4_E5B9, 0x9E37_79B9_7F4A_7C15) | 1 << 63 }
 
+    /// Combines a word with the secrets. Here the second one is the first in another order, which costs less than
+    /// ``multiplier``; it is odd, and has its highest bit set, so that it is never small.
+    ///
+    /// Both factors are secret: with a public one, keys can be found whose products lie side by side whatever the seed
+    /// is, because a seed that is combined by exclusive-or only turns signs of what the bits of a key add to a product.
+    @inlinable
+    @inline(always)
+    package func mix(_ value: UInt64) -> UInt64 {
+        Self.fold(value ^ word, word &<< 32 | word &>> 32 | 1 << 63 | 1)
+    }
+
     /// The word of a key that the standard library has hashed.
     @inlinable
     @inline(always)

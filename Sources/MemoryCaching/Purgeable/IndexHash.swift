@@ -11,13 +11,11 @@ struct IndexHash: Equatable {
 
     /// Mixes a key's word (``KeyHash/word(of:seed:)``) with the cache's seed.
     ///
-    /// A folded multiply: one instruction's worth of mixing, seeded, as in wyhash and ahash. Integers are safe to hash
-    /// so because the seed is secret to the process; the words of other keys are hashes already. (The constants are
-    /// those of the golden ratio and of degski's 64-bit mixer.)
+    /// Two folded multiplies, the first with a secret factor, as those of ``KeyHash``; the words of keys that are no
+    /// integers are hashes already. (The constant is that of degski's 64-bit mixer.)
     @inline(__always)
     init(_ keyWord: UInt64, seed: HashSeed) {
-        let product = HashSeed.fold(keyWord ^ seed.word, 0x9E37_79B9_7F4A_7C15)
-        word = HashSeed.fold(product, 0xD6E8_FEB8_6659_FD93) & ~0xFFFF
+        word = HashSeed.fold(seed.mix(keyWord), 0xD6E8_FEB8_6659_FD93) & ~0xFFFF
     }
 
     /// The hash whose 48 bits a tag carries.

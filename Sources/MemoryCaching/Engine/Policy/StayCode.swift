@@ -24,6 +24,9 @@ struct StayCode: Equatable {
         rawValue = Swift.min(Swift.max(stay, 0x1p-100), 0x1p100).bitPattern >> 21
     }
 
+    static var least: StayCode { StayCode(-Float.infinity) }
+    static var greatest: StayCode { StayCode(.infinity) }
+
     /// The stay, rounded down.
     @inlinable
     @inline(__always)

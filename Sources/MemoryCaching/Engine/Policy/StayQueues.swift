@@ -30,9 +30,11 @@ struct SlabView {
 /// of least height in all is the least head. Queues are doubly linked through the slab, so that any entry leaves in
 /// O(1). Over the heights of the heads stands a tournament: a binary tree in which each node is the lesser of its two
 /// children, so that a changed head costs at most one comparison a level. A cache of equal sizes has a window of 64
-/// queues, six levels; one of mixed sizes and costs up to 512.
+/// queues, six levels; one of mixed sizes and costs up to 512, and none more than 1,024.
 ///
-/// The leaves cover a window of codes that grows to either side as codes appear.
+/// The leaves cover a window of codes that grows to either side as codes appear, by doubling: what is more than was
+/// asked for lies where the window grew, because the next code is likely to appear there. So the window is at most four
+/// times as long as the codes lie apart.
 @usableFromInline
 struct StayQueues {
     @usableFromInline struct Ends {
@@ -165,19 +167,22 @@ struct StayQueues {
     mutating func widen(toInclude code: Int32) {
         var (first, last) = (code & ~15, code | 15)
         if capacity > 0 {
-            first = Swift.min(first, firstCode)
-            last = Swift.max(last, firstCode + capacity - 1)
+            first = Swift.min(first, Swift.max(firstCode, Int32(StayCode.least.rawValue) & ~15))
+            last = Swift.max(last, Swift.min(firstCode + capacity - 1, Int32(StayCode.greatest.rawValue) | 15))
         }
         var count: Int32 = 16
         while count < last - first + 1 { count *= 2 }
+        if capacity > 0, code < firstCode { first = last - count + 1 }
         let newEnds = UnsafeMutablePointer<Ends>.allocate(capacity: Int(count))
         newEnds.initialize(repeating: Ends(), count: Int(count))
         let tree = AlignedMemory.allocate(Int(count) * 8).bindMemory(to: Float.self, capacity: Int(count) * 2)
         tree.initialize(repeating: .infinity, count: Int(count) * 2)
         if let tournament, let ends {
-            let offset = Int(firstCode - first)
-            (newEnds + offset).update(from: ends, count: Int(capacity))
-            (tree + Int(count) + offset).update(from: tournament + Int(capacity), count: Int(capacity))
+            for index in 0..<Int(capacity) where ends[index].head != 0 {
+                let place = Int(firstCode - first) + index
+                newEnds[place] = ends[index]
+                tree[Int(count) + place] = tournament[Int(capacity) + index]
+            }
             for node in stride(from: Int(count) - 1, to: 0, by: -1) {
                 tree[node] = Swift.min(tree[2 * node], tree[2 * node + 1])
             }

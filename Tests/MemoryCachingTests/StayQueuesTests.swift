@@ -1,0 +1,105 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+@Suite("Policy: the queues of entries")
+struct StayQueuesTests {
+    /// Entries by slot, as a slab has them.
+    private final class Slab {
+        let view: SlabView
+        private let entries: UnsafeMutablePointer<EntryMeta>
+
+        init(slots: Int) {
+            entries = .allocate(capacity: slots)
+            entries.initialize(repeating: EntryMeta(info: EntryInfo(bits: 0)), count: slots)
+            view = SlabView(base: UnsafeMutableRawPointer(entries), stride: MemoryLayout<EntryMeta>.stride)
+        }
+
+        deinit { entries.deallocate() }
+    }
+
+    /// Enters an entry that buys a stay of 2 to the power of `octaves` while L is `inflation`.
+    private func enqueue(
+        _ slot: UInt32,
+        _ octaves: Int,
+        at inflation: Float,
+        into queues: inout StayQueues,
+        _ slab: SlabView
+    ) {
+        let stay = StayCode(Float(sign: .plus, exponent: octaves, significand: 1))
+        slab[slot].pointee.info.stay = stay
+        slab[slot].pointee.height = inflation + stay.length
+        queues.append(slot, in: slab)
+    }
+
+    @Test("the window is as long as what the stays need", arguments: [-1, 1], [1, 4, 30])
+    func window(direction: Int, step: Int) {
+        let slab = Slab(slots: 300)
+        var queues = StayQueues()
+        defer { queues.deallocate() }
+        for number in 0..<(200 / step) {
+            enqueue(UInt32(number + 1), direction * (number * step - 90), at: 0, into: &queues, slab.view)
+            // Four codes an octave, in steps of 16.
+            #expect(queues.capacity <= max(16, min(1024, 4 * (number * step * 4 + 32))))
+        }
+        // From one end to the other and beyond both.
+        for (slot, octaves) in zip(UInt32(250)..., [-100, 100, -1000, 1000, 0]) {
+            enqueue(slot, octaves, at: 0, into: &queues, slab.view)
+        }
+        #expect(queues.capacity <= 1024)
+        #expect(queues.leastHeight == 0x1p-100)
+    }
+
+    @Test("the least entry is at hand, whichever stays come and go")
+    func model() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<40 {
+            let slab = Slab(slots: 65)
+            var queues = StayQueues()
+            defer { queues.deallocate() }
+            var held: [UInt32] = []
+            var vacant = Array(UInt32(1)...64)
+            let (middle, width) = (Int.random(in: -80...80, using: &random), Int.random(in: 0...110, using: &random))
+            var inflation: Float = 0
+            for _ in 0..<1000 {
+                if let slot = vacant.last, held.isEmpty || Bool.random(using: &random) {
+                    vacant.removeLast()
+                    held.append(slot)
+                    let octaves = middle + Int.random(in: -width...width, using: &random)
+                    enqueue(slot, octaves, at: inflation, into: &queues, slab.view)
+                } else {
+                    // A victim as a rule, and anyone at times.
+                    let isVictim = Int.random(in: 0..<4, using: &random) > 0
+                    let slot = isVictim ? queues.least : held.randomElement(using: &random)!
+                    if isVictim { inflation = max(inflation, slab.view[slot].pointee.height) }
+                    queues.unlink(slot, in: slab.view)
+                    held.removeAll { $0 == slot }
+                    vacant.insert(slot, at: 0)
+                }
+                let least = held.map { slab.view[$0].pointee.height }.min()
+                #expect(queues.leastHeight == least ?? .infinity)
+                #expect(queues.least == 0 ? held.isEmpty : slab.view[queues.least].pointee.height == least)
+            }
+            // What came first stands first, in each queue.
+            var count = 0
+            queues.forEachHead { head in
+                var (slot, height) = (head, -Float.infinity)
+                while slot != 0 {
+                    #expect(slab.view[slot].pointee.height >= height)
+                    (height, slot) = (slab.view[slot].pointee.height, slab.view[slot].pointee.next)
+                    count += 1
+                }
+            }
+            #expect(count == held.count)
+        }
+    }
+}

@@ -99,7 +99,8 @@ extension Shard {
     /// Takes an entry out, for `cause`.
     @inlinable
     mutating func remove(_ slot: UInt32, cause: RemovalCause) -> Entry<Key, Value> {
-        remove(slot, hash: storage.hash(of: slot), cause: cause)
+        if cause == .expired || cause == .removed { chargeUnused(slot) }
+        return remove(slot, hash: storage.hash(of: slot), cause: cause)
     }
 
     @inlinable

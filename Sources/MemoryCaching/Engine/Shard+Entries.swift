@@ -77,7 +77,7 @@ extension Shard {
         let (meta, new) = (storage.view[slot], newcomer.info)
         var old = meta.pointee
         if old.info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        noteReplacement(old.info, by: newcomer)
+        noteReplacement(of: old, by: newcomer)
         var info = new
         if !new.has(EntryInfo.exact) {
             info.level = max(1, old.info.level)
@@ -99,8 +99,7 @@ extension Shard {
     /// Takes an entry out, for `cause`.
     @inlinable
     mutating func remove(_ slot: UInt32, cause: RemovalCause) -> Entry<Key, Value> {
-        if cause == .expired || cause == .removed { chargeUnused(slot) }
-        return remove(slot, hash: storage.hash(of: slot), cause: cause)
+        remove(slot, hash: storage.hash(of: slot), cause: cause)
     }
 
     @inlinable
@@ -108,7 +107,7 @@ extension Shard {
         order.unlink(slot, in: storage.view)
         let info = storage.view[slot].pointee.info
         if info.has(EntryInfo.expires) { wheel!.cancel(slot) }
-        if SampledUses.includes(hash) { noteDeparture(info, hash, cause) }
+        if SampledUses.includes(hash) { noteDeparture(of: storage.view[slot].pointee, hash, cause) }
         counters.removals[cause] &+= 1
         return storage.remove(slot, hash: hash)
     }

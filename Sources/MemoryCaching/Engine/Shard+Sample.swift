@@ -32,17 +32,23 @@ extension Shard {
         note(.insertion, newcomer.hash, SampledLifetime(now: newcomer.now, deadline: newcomer.deadline.next))
     }
 
-    /// An entry that leaves, whose flags are `info`. What has been evicted may still be in the shadow; what has left
-    /// for another reason would be no hit of any policy.
+    /// An entry that leaves. What has been evicted may still be in the shadow; what has left for another reason would
+    /// be no hit of any policy. Unless it was used in its stay, it has spent for nothing what has passed of that.
     @inlinable
     @inline(never)
-    mutating func noteDeparture(_ info: EntryInfo, _ hash: UInt64, _ cause: RemovalCause) {
-        guard maySample(info) else { return }
+    mutating func noteDeparture(of entry: EntryMeta, _ hash: UInt64, _ cause: RemovalCause) {
+        guard maySample(entry.info) else { return }
         sampled &-= 1
         uses.growth &-= 1
         switch cause {
         case .countLimit, .costLimit, .memoryPressure: break
-        case .expired, .discarded, .replaced, .removed: note(.removal, hash)
+        case .discarded, .replaced: note(.removal, hash)
+        case .expired, .removed:
+            note(.removal, hash)
+            if entry.info.has(EntryInfo.touched) { return }
+            let length = entry.info.stay.length
+            let passed = min(length, max(0, Float(inflation - base) - (entry.height - length)))
+            uses.waste[PolicyWeights.classOf(entry.info)] += spending(entry.info, for: passed)
         }
     }
 
@@ -51,13 +57,13 @@ extension Shard {
     @inline(never)
     mutating func noteRemoval(_ hash: UInt64) { if sampled > 0 { note(.removal, hash) } }
 
-    /// A new value in place of one whose flags were `old`, and that may be of another kind.
+    /// A new value in place of `old`, and that may be of another kind.
     @inlinable
     @inline(never)
-    mutating func noteReplacement(_ old: EntryInfo, by newcomer: Newcomer) {
+    mutating func noteReplacement(of old: EntryMeta, by newcomer: Newcomer) {
         let isSampled = maySample(newcomer.info)
-        guard maySample(old) != isSampled, SampledUses.includes(newcomer.hash) else { return }
-        if isSampled { noteInsertion(newcomer) } else { noteDeparture(old, newcomer.hash, .replaced) }
+        guard maySample(old.info) != isSampled, SampledUses.includes(newcomer.hash) else { return }
+        if isSampled { noteInsertion(newcomer) } else { noteDeparture(of: old, newcomer.hash, .replaced) }
     }
 
     /// Everything has been removed at once. A shard that holds nothing may still have departures to tell of.

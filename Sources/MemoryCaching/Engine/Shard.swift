@@ -244,12 +244,17 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         ghosts.prefetch(hash)
         let count = storage.count
         let length = info.stay.length
-        charge(info, for: length)
+        let kind = PolicyWeights.classOf(info)
+        let spent = spending(info, for: length)
+        let deviation = info.density.octaves - weights.meanDensity
+        evidence.expenses[kind] += spent
+        evidence.expenseDensity += spent * deviation
+        evidence.expenseSquares += spent * deviation * deviation
         evidence.evictions &+= 1
         let entry = remove(slot, hash: hash, cause: cause)
         ghosts.put(
             hash,
-            class: PolicyWeights.classOf(info),
+            class: kind,
             inflation: inflation,
             stay: Double(length),
             residents: count
@@ -258,35 +263,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         return entry
     }
 
-    /// Charges to the class of an entry of `info` what a stay of `length` spends.
+    /// What a stay of `length` spends where the entry's flags are `info`.
     @inlinable
     @inline(__always)
-    mutating func charge(_ info: EntryInfo, for length: Float) {
-        let kind = PolicyWeights.classOf(info)
+    func spending(_ info: EntryInfo, for length: Float) -> Float {
         let meanAge = Float(ghosts.meanAge)
-        let spent =
-            min(length, meanAge > 0 ? meanAge : length)
+        return min(length, meanAge > 0 ? meanAge : length)
             * (info.density == .one ? 1 : FastLogarithm.exp2(-info.density.octaves))
-        let deviation = info.density.octaves - weights.meanDensity
-        evidence.expenses[kind] += spent
-        evidence.expenseDensity += spent * deviation
-        evidence.expenseSquares += spent * deviation * deviation
-    }
-
-    /// Charges what an entry, which leaves at `slot` and was not used in its stay, has spent since it was enqueued.
-    ///
-    /// Without that, entries that expire or are removed before they would be evicted seem to cost nothing, and nothing
-    /// is learned from evictions of one class alone: where each key comes again once, after .3 of the places, and
-    /// expires 1.5 turnovers after its last use, returners filled the cache and everything missed, half of it without
-    /// need.
-    @inlinable
-    @inline(never)
-    mutating func chargeUnused(_ slot: UInt32) {
-        let meta = storage.view[slot].pointee
-        if meta.info.has(EntryInfo.exact | EntryInfo.touched) { return }
-        let length = meta.info.stay.length
-        let elapsed = Float(inflation - base) - (meta.height - length)
-        charge(meta.info, for: min(length, max(0, elapsed)))
     }
 
     /// Hands the evidence to the learner, and takes care that heights stay exact: a `Float` is good for 2²⁴ steps, of

@@ -49,6 +49,8 @@ package struct PolicyLearner: Sendable {
     private var expenseDensity: Double = 0
     private var expenseSquares: Double = 0
     private var evictions = 0
+    /// What entries had spent unused, by class, that expired or were removed.
+    private var waste = SIMD4<Double>()
 
     /// What the weights would be if LRU had never been ahead.
     private(set) var steadyWeights = SIMD4<Float>(firstStay, 1, 1, 1)
@@ -76,6 +78,7 @@ package struct PolicyLearner: Sendable {
         expenseDensity += Double(evidence.expenseDensity) * Self.perOctave
         expenseSquares += Double(evidence.expenseSquares) * Self.perOctave * Self.perOctave
         evictions += Int(evidence.evictions)
+        waste += SIMD4<Double>(uses.waste) * SampledUses.stride
         rival.absorb(uses)
         if evictions >= max(16, residents / 8) {
             evictions = 0
@@ -83,31 +86,50 @@ package struct PolicyLearner: Sendable {
         }
     }
 
+    /// Corrects the weights by what the ghosts of each class would have earned and spent.
+    ///
+    /// What expires or is removed leaves no ghost, and so seems to have spent nothing. Where returners mostly leave so,
+    /// all evidence is of first stays, and nothing can be learned from that: keys that came twice, the second time after
+    /// .3 of the places, and expired 1.5 turnovers later, missed each time, where LRU missed half. So while LRU is ahead
+    /// what such entries have wasted is charged to their classes, and if that is much (an eighth of the rest; no other
+    /// bound was tried), only hits of first stays count, because ghosts do not know when they would have expired. The
+    /// steady weights do not heed it. Of 996 random streams with lifetimes, a cache of 1,000 entries missed 70 by at
+    /// least 5 % less often than before, and 17 by at least 5 % more often (1.8 times at most); on the mean 1.4 % less.
     private mutating func learn() {
         rival.judge()
         let spent = expenses.sum()
         guard spent > 0 else { return }
-        let rate = hits.sum() / spent
+        let isBeaten = rival.isAhead && isOfOneDensity
+        let mayTrustReturners = waste.sum() <= spent / 8
+        let earned = mayTrustReturners ? hits : SIMD4(hits[0], 0, 0, 0)
         for index in 0..<4 {
-            // The prior of 8 hits keeps tiny caches where they started.
-            let ratio = (hits[index] + 8) / (rate * expenses[index] + 8)
-            correctWeight(at: index, by: ratio)
+            let ratio = earnings(of: index, hits, expenses)
+            let quickRatio = isBeaten ? earnings(of: index, earned, expenses + waste) : nil
+            correctWeight(at: index, by: ratio, whileBeaten: quickRatio)
         }
+        let rate = hits.sum() / spent
         let residual = hitDensity - rate * expenseDensity
         let variance = rate * (expenseSquares - expenseDensity * expenseDensity / spent)
         exponent = min(max(exponent + 0.05 * residual / (variance + 8), 0), 2)
         hits *= 0.9
         expenses *= 0.9
+        waste *= 0.9
         hitDensity *= 0.9
         expenseDensity *= 0.9
         expenseSquares *= 0.9
         version &+= 1
     }
 
+    /// What a class has earned with what it spent, in relation to all classes together. The prior of 8 hits keeps tiny
+    /// caches where they started.
+    private func earnings(of index: Int, _ hits: SIMD4<Double>, _ expenses: SIMD4<Double>) -> Double {
+        (hits[index] + 8) / (hits.sum() / expenses.sum() * expenses[index] + 8)
+    }
+
     /// Moves the weight of a class towards where all classes earn alike, by `ratio` to the power of the learning rate.
     ///
-    /// The rate is .02, and .4 while LRU is ahead. At .2 instead of .4, sets of 1,500 keys that are replaced each
-    /// 20,000 requests cost 1.30 of LRU's misses instead of 1.22 (simulated, 2,000 entries).
+    /// The rate is .02, and .4, by `quickRatio`, while LRU is ahead. At .2 instead of .4, sets of 1,500 keys that are
+    /// replaced each 20,000 requests cost 1.30 of LRU's misses instead of 1.22 (simulated, 2,000 entries).
     ///
     /// Even then no weight changes by more than a half at once, because few requests may speak for a large change.
     /// Without that bound, some changes of all keys cost up to .08 more misses than at .02 throughout (20,000 keys by
@@ -125,14 +147,14 @@ package struct PolicyLearner: Sendable {
     /// 1,290 entries misses .208, and .0070 more if nothing fades, .0015 more as it is. If the requests have changed
     /// for good, LRU is ahead again, until the steady weights have got there. At 3 %, changes of all keys cost .003
     /// more.
-    private mutating func correctWeight(at index: Int, by ratio: Double) {
+    private mutating func correctWeight(at index: Int, by ratio: Double, whileBeaten quickRatio: Double?) {
         func clamped(_ weight: Double) -> Float { Float(min(max(weight, 0.05), 16)) }
         let isSteady = classWeights[index] == steadyWeights[index]
         let step = FastLogarithm.power(ratio, 0.02)
         steadyWeights[index] = clamped(Double(steadyWeights[index]) * step)
-        if rival.isAhead && isOfOneDensity {
+        if let quickRatio {
             // A power of .1 four times, because the series is exact for small powers alone.
-            let tenth = FastLogarithm.power(ratio, 0.1)
+            let tenth = FastLogarithm.power(quickRatio, 0.1)
             let correction = min(max(tenth * tenth * tenth * tenth, index == 0 ? 1 : 1 / 1.5), 1.5)
             classWeights[index] = clamped(Double(classWeights[index]) * correction)
         } else if isSteady {

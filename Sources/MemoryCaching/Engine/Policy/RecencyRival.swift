@@ -20,9 +20,14 @@ struct SampledUses {
     @usableFromInline var count: Int32 = 0
     /// By how much the number of sampled entries in the shard has grown.
     @usableFromInline var growth: Int32 = 0
+    /// Shares of a turnover, by class, that sampled entries had spent unused when they expired or were removed.
+    @usableFromInline var waste = SIMD4<Float>()
 
     @inlinable
     init() {}
+
+    /// One key in so many is in the sample.
+    static var stride: Double { 16 }
 
     /// Whether the key of `hash` is in the sample.
     @inlinable
@@ -30,7 +35,7 @@ struct SampledUses {
     static func includes(_ hash: UInt64) -> Bool { hash & 15 == 0 }
 
     @inlinable
-    mutating func removeAll() { (count, growth) = (0, 0) }
+    mutating func removeAll() { (count, growth, waste) = (0, 0, SIMD4()) }
 
     /// No further use fits in.
     @inlinable

@@ -310,7 +310,7 @@ struct EngineChangeTests {
         // hold it still, expired. In the first turnovers the cache keeps few newcomers for .9 of the places, and LRU
         // misses less by 500 of 1,500 requests; later they miss about the same.
         var lead = 0.0
-        var wasAhead = false
+        var (right, wrong) = (0, 0)
         for newest in 0..<60_000 {
             clock.advance(by: .milliseconds(1))
             for key in [newest, newest - 600, newest - 1800] where key >= 0 {
@@ -323,10 +323,11 @@ struct EngineChangeTests {
             // The weights are corrected four times meanwhile.
             lead *= 0.9 * 0.9 * 0.9 * 0.9
             guard engine.learner?.rival.isAhead == true else { continue }
-            #expect(lead > 0)
-            wasAhead = true
+            if lead > 50 { right += 1 } else { wrong += 1 }
         }
-        #expect(wasAhead)
+        // A sample may err: in 60 runs it did 3 times, with leads of -8, -6 and 1. The least lead of the 981 others was
+        // 114, where a window has 1,500 requests.
+        #expect(right > 0 && wrong <= 1)
     }
 
     @Test("the sample is as large as what the cache holds of it, whatever is done to it")

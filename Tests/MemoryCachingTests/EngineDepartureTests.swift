@@ -16,7 +16,7 @@ struct EngineDepartureTests {
     enum Departure: CaseIterable { case expiry, idleExpiry, removal }
 
     // LRU misses the first request for each key and no other. Before what such entries had wasted was counted, all
-    // requests missed.
+    // requests missed where they were removed or had not been used for long.
     @Test("space is not left to keys that are not asked for again", arguments: [1000, 3000], Departure.allCases)
     func pairs(capacity: Int, departure: Departure) {
         let clock = ManualClock()

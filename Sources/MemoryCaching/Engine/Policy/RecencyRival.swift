@@ -26,13 +26,15 @@ struct SampledUses {
     @inlinable
     init() {}
 
-    /// One key in so many is in the sample.
-    static var stride: Double { 16 }
+    /// One key in so many is in the sample: a power of two.
+    @inlinable
+    @inline(__always)
+    static var stride: UInt64 { 16 }
 
     /// Whether the key of `hash` is in the sample.
     @inlinable
     @inline(always)
-    static func includes(_ hash: UInt64) -> Bool { hash & 15 == 0 }
+    static func includes(_ hash: UInt64) -> Bool { hash & (SampledUses.stride &- 1) == 0 }
 
     @inlinable
     mutating func removeAll() { (count, growth, waste) = (0, 0, SIMD4()) }
@@ -105,8 +107,8 @@ struct SampledLifetime: Sendable {
 ///
 /// LRU is ahead while the difference exceeds 12 requests, 5 % of the sample's misses and twice the square root of the
 /// requests that one of both hit, and has grown since the last correction. The square root is the standard deviation of
-/// their difference where neither is better (a sign test). Without that condition LRU is found ahead at times where each
-/// of both hits a sixth of what the other misses; with three times the square root, some changes are noticed late (a
+/// their difference where neither is better (a sign test). Without that condition LRU is found ahead at times where
+/// each of both hits half of what the other misses; with three times the square root, some changes are noticed late (a
 /// window of 2,000 keys, a new one each 10: 1.13 of LRU's misses at most instead of 1.11). At 16 requests a change of
 /// all keys is noticed later (simulated misses at 2,000 entries: 1.042 of LRU's instead of 1.035). Without the last
 /// condition, one burst that LRU happens to keep counts long after it (s_arc_p3 with each request counted as 1, 5,668

@@ -34,7 +34,7 @@ struct SlabView {
 ///
 /// The leaves cover a window of codes that grows to either side as codes appear, by doubling: what is more than was
 /// asked for lies where the window grew, because the next code is likely to appear there. So the window is at most four
-/// times as long as the codes lie apart.
+/// times as long as the codes that have appeared lie apart.
 @usableFromInline
 struct StayQueues {
     @usableFromInline struct Ends {

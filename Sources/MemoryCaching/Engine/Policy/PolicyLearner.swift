@@ -90,13 +90,14 @@ package struct PolicyLearner: Sendable {
     ///
     /// What expires or is removed leaves no ghost, and so seems to have spent nothing. Where returners mostly leave so,
     /// all evidence is of first stays, and nothing can be learned from that: keys that came twice, the second time
-    /// after .3 of the places, and expired 1.5 turnovers later, missed each time, where LRU missed half. So while LRU is
-    /// ahead what such entries have wasted is charged to their classes, and if that is much (an eighth of the rest; no
-    /// other bound was tried), only hits of first stays count, because ghosts do not know when they would have expired.
+    /// after .3 of the places, and expired 1.5 turnovers later, missed each time, where LRU missed half. So while LRU
+    /// is ahead what such entries have wasted is charged to their classes, and if that is much (an eighth of the rest;
+    /// no other bound was tried), only hits of first stays count, because ghosts do not know when they would have
+    /// expired.
     ///
-    /// At other times, and by the steady weights, it is not heeded: that a stay ended unused by itself does not say that
-    /// a shorter one were better. Of 996 random streams with lifetimes, a cache of 1,000 entries missed 70 by at least
-    /// 5 % less often than before, and 17 by at least 5 % more often (1.8 times at most); on the mean 1.4 % less.
+    /// At other times, and by the steady weights, it is not heeded: that a stay ended unused by itself does not say
+    /// that a shorter one were better. Of 996 random streams with lifetimes, a cache of 1,000 entries missed 70 by at
+    /// least 5 % less often than before, and 17 by at least 5 % more often (1.8 times at most); on the mean 1.4 % less.
     private mutating func learn() {
         rival.judge()
         let spent = expenses.sum()

@@ -37,15 +37,19 @@ extension MemoryGovernor {
         let kept = min(bytes, reading.limit)
         state.withLock { state in
             collectSpent(&state)
-            state.announcements.begin(kept, unexplained: state.unexplained(reading))
+            state.announcements.prepare(kept, unexplained: state.unexplained(reading))
         }
         // What was granted was granted without this.
         if state.withLock({ $0.look(reading, now: now).untilMark }) < 0 { revokeCredits() }
         makeRoom(waiting: true)
-        guard let after = gauge.read(now: self.now(), exact: true) else { return (kept, .max) }
+        let after = gauge.read(now: self.now(), exact: true)
         return state.withLock { state in
-            let others = state.announcements.held(unexplained: state.unexplained(after)) - kept
-            return (kept, max(0, after.limit - after.used - max(0, others)))
+            collectSpent(&state)
+            let unexplained = after.map { state.unexplained($0) }
+            state.announcements.begin(kept, unexplained: unexplained)
+            guard let after, let unexplained else { return (kept, .max) }
+            let others = state.announcements.held(unexplained: unexplained) - kept
+            return (kept, max(0, after.limit - after.used - others))
         }
     }
 
@@ -105,7 +109,7 @@ extension MemoryGovernor {
             evicted += freed
             state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
-            // Of an announcement whose body has not begun, nothing is used.
+            // Of what bodies have begun to use, nothing was used by this.
             if waiting, let after = gauge.read(now: self.now(), exact: true) {
                 // No more than was freed: what grows beyond that is used.
                 state.withLock { $0.announcements.evicted(unreturned: min(freed, $0.unexplained(after) - unexplained)) }

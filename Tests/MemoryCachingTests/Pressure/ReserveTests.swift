@@ -148,6 +148,7 @@ import _CacheTestSupport
 @Suite struct AnnouncementsTests {
     @Test func whatIsUsedIsNotKeptFreeTwice() {
         var announcements = Announcements()
+        announcements.prepare(100, unexplained: 1000)
         announcements.begin(100, unexplained: 1000)
         #expect(announcements.held(unexplained: 1000) == 100)
         #expect(announcements.held(unexplained: 1060) == 40)
@@ -158,10 +159,30 @@ import _CacheTestSupport
         #expect(announcements.isEmpty && announcements.held(unexplained: 1100) == 0)
     }
 
+    /// Nothing is used of what room is being made for, and what one body uses too much is not another's.
+    @Test func whatIsUsedBeforeABodyBeginsIsNotIts() {
+        var announcements = Announcements()
+        announcements.prepare(100, unexplained: 1000)
+        #expect(announcements.held(unexplained: 1300) == 100)
+        announcements.begin(100, unexplained: 1300)
+        #expect(announcements.held(unexplained: 1300) == 100)
+        #expect(announcements.held(unexplained: 1340) == 60)
+        announcements.prepare(50, unexplained: 1500)
+        #expect(announcements.held(unexplained: 1500) == 50)
+        announcements.begin(50, unexplained: 1500)
+        #expect(announcements.held(unexplained: 1500) == 50)
+        #expect(announcements.held(unexplained: 1520) == 30)
+        announcements.end(50, unexplained: 1520)
+        announcements.end(100, unexplained: nil)
+        #expect(announcements.isEmpty && announcements.held(unexplained: 9999) == 0)
+    }
+
     /// What the first has used does not count for the second, whether it is still in use or not.
     @Test func announcementsAddUp() {
         var announcements = Announcements()
+        announcements.prepare(100, unexplained: 1000)
         announcements.begin(100, unexplained: 1000)
+        announcements.prepare(50, unexplained: 1030)
         announcements.begin(50, unexplained: 1030)
         #expect(announcements.held(unexplained: 1030) == 120)
         announcements.end(100, unexplained: 1100)
@@ -288,6 +309,30 @@ import _CacheTestSupport
         process.percentUnreturned.store(60, ordering: .relaxed)
         let (kept, free) = governor.announce(100 << 20)
         #expect(free >= 100 << 20 && process.free >= 100 << 20)
+        governor.endAnnouncement(kept)
+    }
+
+    /// The pressure thread evicts meanwhile, and so does whoever inserts. What that leaves in the heap was taken for
+    /// use of what is announced, so that less was made free; beside a compiler, one announced burst of some hundred
+    /// killed its process.
+    @Test func whatOtherThreadsEvictIsNotTakenForUse() throws {
+        let evicting = Mutex<MemoryGovernor?>(nil)
+        let (process, governor, cache) = try make {
+            let governor = evicting.withLock { governor in
+                defer { governor = nil }
+                return governor
+            }
+            guard let governor else { return }
+            let other = Thread { governor.evict(100 << 20) }
+            other.start()
+            while !other.isFinished { Thread.sleep(forTimeInterval: 0.001) }
+        }
+        try insert(300, into: cache, of: process)
+        process.percentUnreturned.store(60, ordering: .relaxed)
+        evicting.withLock { $0 = governor }
+        let (kept, free) = governor.announce(110 << 20)
+        #expect(evicting.withLock { $0 == nil })
+        #expect(free >= 110 << 20 && process.free >= 110 << 20, "\(free >> 20) MiB")
         governor.endAnnouncement(kept)
     }
 

@@ -98,19 +98,23 @@ extension CacheEngine {
     }
 
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is
-    /// above `price`. Its room is the caller's.
+    /// above `price`.
     ///
     /// Entries of one size that came within one turnover of the cache have one height, and each shard knows which of
     /// its own is the oldest. So the shards take turns: emptied one after the other, a cache would lose its newest
     /// entries before its oldest, and what leaves would lie scattered over all pages, none of which could be returned.
     ///
-    /// - Parameter spared: an entry that is not evicted, by its hash and slot.
+    /// - Parameters:
+    ///   - spared: an entry that is not evicted, by its hash and slot.
+    ///   - givesBack: whether its room goes back before the shard is unlocked, so that a process forked in between has
+    ///     lost none of it; else it is the caller's, who has the lock of large insertions.
     @inlinable
     @inline(never)
     func evictOne(
         cause: RemovalCause,
         below price: Double = .infinity,
         sparing spared: (hash: UInt64, slot: UInt32)? = nil,
+        givingBack givesBack: Bool = false,
         into departures: inout EntryDepartures<Key, Value>
     ) -> Eviction {
         let start = nextStart()
@@ -125,7 +129,10 @@ extension CacheEngine {
             let least = shard.pointee.leastHeight(for: cause)
             let cost = least > price ? nil : evict(from: shard, cause: cause, into: &departures)
             shard.pointee.publish()
-            if let cost { return .evicted(cost: cost) }
+            if let cost {
+                if givesBack { shard.pointee.room.pointee.giveBack(places: 1, cost: cost) }
+                return .evicted(cost: cost)
+            }
             if least < .infinity { return .tooDear }
             if shard.pointee.published == nil { return .none }
             // Another thread has taken the least head first; then there is a next one.
@@ -137,7 +144,7 @@ extension CacheEngine {
     @usableFromInline static var longestRun: Int { 16 }
 
     /// Evicts the first of the least shard's entries until about `bytes` are free; returns how many that freed, 0 where
-    /// nothing is left below `height`. The shards take turns, as in ``evictOne(cause:below:sparing:into:)``.
+    /// nothing is left below `height`. The shards take turns, as in ``evictOne(cause:below:sparing:givingBack:into:)``.
     ///
     /// What an eviction costs is waiting for memory: the entry's own lines, its word in the table, its ghost, its
     /// value. All of them are asked for, for all victims of the run, before the first leaves.

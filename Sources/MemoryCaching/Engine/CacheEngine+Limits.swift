@@ -63,8 +63,7 @@ extension CacheEngine {
             defer { finish(departures) }
             while departures.count < 256, allowance > 0, isOver() {
                 allowance -= 1
-                guard case .evicted(let cost) = evictOne(cause: cause, into: &departures) else { return }
-                room?.pointee.giveBack(places: 1, cost: cost)
+                guard case .evicted = evictOne(cause: cause, givingBack: true, into: &departures) else { return }
             }
         }
     }

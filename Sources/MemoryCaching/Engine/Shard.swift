@@ -45,6 +45,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// In order of use, the height up to which entries may go before the other shards are looked at again.
     @usableFromInline var latestVictim = -Double.infinity
+    @usableFromInline var victimsSinceRebasing: UInt32 = 0
     /// What heights are counted from, so that a `Float` holds them however long the cache runs.
     @usableFromInline var base: Double
     @usableFromInline let room: UnsafeMutablePointer<Room>
@@ -246,10 +247,11 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let length = info.stay.length
         let kind = PolicyWeights.classOf(info)
         let spent = spending(info, for: length)
-        let deviation = info.density.octaves - weights.meanDensity
+        let octaves = info.density.octaves
         evidence.expenses[kind] += spent
-        evidence.expenseDensity += spent * deviation
-        evidence.expenseSquares += spent * deviation * deviation
+        evidence.stays += length
+        evidence.expenseDensity += spent * octaves
+        evidence.expenseSquares += spent * octaves * octaves
         evidence.evictions &+= 1
         let entry = remove(slot, hash: hash, cause: cause)
         ghosts.put(
@@ -274,13 +276,20 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Hands the evidence to the learner, and takes care that heights stay exact: a `Float` is good for 2²⁴ steps, of
     /// which 2¹⁰ are kept for a mean stay.
+    ///
+    /// What a mean stay is, the victims say, too: L leaps when an entry of great worth goes, and the ghosts know of no
+    /// smaller ages while stays are lost beside it. That takes a sixteenth of the entries at least, because a rebasing
+    /// looks at all.
     @inlinable
     @inline(never)
     mutating func settleEvidence(residents: Int) {
         shareInflation()
+        var scale = ghosts.meanAge > 0 ? ghosts.meanAge : .infinity
+        if evidence.evictions > 0 { scale = min(scale, Double(evidence.stays) / Double(evidence.evictions)) }
+        victimsSinceRebasing &+= UInt32(truncatingIfNeeded: evidence.evictions)
         SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
         let risen = inflation - base
-        if ghosts.meanAge > 0, risen > 16384 * ghosts.meanAge { rebase(by: Float(risen)) }
+        if risen > 16384 * scale, victimsSinceRebasing > storage.held / 16 { rebase(by: Float(risen)) }
     }
 
     @inlinable
@@ -290,6 +299,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         storage.forEachSlot { view[$0].pointee.height -= delta }
         order.lower(by: delta)
         base += Double(delta)
+        victimsSinceRebasing = 0
     }
 
     /// Says to the other shards how cheap the cheapest entry here is.

@@ -105,8 +105,9 @@ struct GhostTable {
         // An exponential mean over 50 overwritten ghosts.
         meanAge += 0.02 * (Double(oldest) * unit - meanAge)
         rescaleDelay &-= 1
-        if rescaleDelay <= 0, meanAge > 2048 * unit || (meanAge < 128 * unit && meanAge > 0) {
-            rescale(inflation: inflation)
+        // Where one step is more than all ages, the ghosts know none, and the stay says what they will be about.
+        if rescaleDelay <= 0, meanAge > 2048 * unit || meanAge < 128 * unit {
+            rescale(inflation: inflation, meanAge: meanAge < unit ? Swift.min(unit, 8 * stay) : meanAge)
         }
     }
 
@@ -132,12 +133,12 @@ struct GhostTable {
         setMask = UInt32(sets - 1)
     }
 
-    /// Chooses a unit of about a 512th of the mean age and rewrites all stamps in it.
+    /// Chooses a unit of about a 512th of `meanAge` and rewrites all stamps in it.
     @usableFromInline
-    mutating func rescale(inflation: Double) {
+    mutating func rescale(inflation: Double, meanAge: Double) {
         guard let ghosts else { return }
         rescaleDelay = Int32(capacity / 8)
-        let newUnit = Self.powerOfTwo(notAbove: meanAge / 512)
+        let newUnit = Self.powerOfTwo(notAbove: Swift.max(meanAge, 0x1p-100) / 512)
         let now = stamp(inflation)
         let ratio = unit / newUnit
         unit = newUnit

@@ -11,10 +11,13 @@ struct PolicyEvidence {
     @usableFromInline var hits = SIMD4<Float>()
     /// Shares of a turnover that one more stay of the evicted would have spent, by class.
     @usableFromInline var expenses = SIMD4<Float>()
-    /// First moment of density over those hits; first and second over those expenses.
+    /// First moment of density over those hits; first and second over those expenses. In octaves from a density of 1:
+    /// from a mean that moves, what lies together would seem to lie apart.
     @usableFromInline var hitDensity: Float = 0
     @usableFromInline var expenseDensity: Float = 0
     @usableFromInline var expenseSquares: Float = 0
+    /// The lengths of the stays of the evicted.
+    @usableFromInline var stays: Float = 0
     /// Insertions and the sum of their densities.
     @usableFromInline var insertions: Int32 = 0
     @usableFromInline var densities: Float = 0
@@ -43,6 +46,8 @@ package struct PolicyLearner: Sendable {
     package private(set) var meanDensity: Double = .nan
     package private(set) var version: UInt32 = 1
 
+    /// Insertions so far, 3,300 at most.
+    private var insertions = 0
     private var hits = SIMD4<Double>()
     private var expenses = SIMD4<Double>()
     private var hitDensity: Double = 0
@@ -67,8 +72,9 @@ package struct PolicyLearner: Sendable {
             let mean = Double(evidence.densities) / Double(evidence.insertions)
             let before = meanDensity
             if meanDensity.isNaN { meanDensity = mean }
-            // The mean over some 3,300 insertions, .0003 each.
-            meanDensity += min(1, 0.0003 * Double(evidence.insertions)) * (mean - meanDensity)
+            // The mean of all, and beyond 3,300 insertions over about so many, .0003 each.
+            insertions = min(insertions + Int(evidence.insertions), 3300)
+            meanDensity += min(1, Double(evidence.insertions) / Double(insertions)) * (mean - meanDensity)
             // Where all densities are equal, the shards' copies stay as they are, and nobody writes them.
             if meanDensity != before { version &+= 1 }
         }

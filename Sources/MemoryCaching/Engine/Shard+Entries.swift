@@ -23,7 +23,7 @@ extension Shard {
         let gain = weights.stay(weight: weight, density: density)
         if Float(ghost.age) <= gain {
             evidence.hits[ghost.class] += 1
-            evidence.hitDensity += density.octaves
+            evidence.hitDensity += density.octaves - weights.meanDensity
         }
         // A return proves more than one touch.
         info.level = 3

@@ -247,11 +247,11 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let length = info.stay.length
         let kind = PolicyWeights.classOf(info)
         let spent = spending(info, for: length)
-        let octaves = info.density.octaves
+        let deviation = info.density.octaves - weights.meanDensity
         evidence.expenses[kind] += spent
         evidence.stays += length
-        evidence.expenseDensity += spent * octaves
-        evidence.expenseSquares += spent * octaves * octaves
+        evidence.expenseDensity += spent * deviation
+        evidence.expenseSquares += spent * deviation * deviation
         evidence.evictions &+= 1
         let entry = remove(slot, hash: hash, cause: cause)
         ghosts.put(

@@ -371,7 +371,7 @@ struct EngineChangeTests {
 
 extension CacheEngine {
     /// What the cache has learned; nil before the first access.
-    fileprivate var learner: PolicyLearner? {
+    var learner: PolicyLearner? {
         var learner: PolicyLearner?
         forEachShard { learner = $0.pointee.policy.pointee.learner }
         return learner

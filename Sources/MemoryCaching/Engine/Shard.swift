@@ -265,13 +265,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         return entry
     }
 
-    /// What a stay of `length` spends where the entry's flags are `info`.
+    /// What a stay of `length` spends where the entry's flags are `info`: 2⁶⁴ at most, so that sums and second moments
+    /// of the evidence remain numbers where mean and entry are as far apart as densities tell.
     @inlinable
     @inline(__always)
     func spending(_ info: EntryInfo, for length: Float) -> Float {
         let meanAge = Float(ghosts.meanAge)
-        return min(length, meanAge > 0 ? meanAge : length)
-            * (info.density == .one ? 1 : FastLogarithm.exp2(-info.density.octaves))
+        let stay = min(length, meanAge > 0 ? meanAge : length)
+        return info.density == .one ? stay : min(stay * FastLogarithm.exp2(-info.density.octaves), 0x1p64)
     }
 
     /// Hands the evidence to the learner, and takes care that heights stay exact: a `Float` is good for 2²⁴ steps, of

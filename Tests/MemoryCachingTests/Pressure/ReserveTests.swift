@@ -313,8 +313,8 @@ import _CacheTestSupport
     }
 
     /// The pressure thread evicts meanwhile, and so does whoever inserts. What that leaves in the heap was taken for
-    /// use of what is announced, so that less was made free; beside a compiler, one announced burst of some hundred
-    /// killed its process.
+    /// use of what is announced, so that less was made free. Beside a compiler, one process was killed that had been
+    /// told of less than it announced.
     @Test func whatOtherThreadsEvictIsNotTakenForUse() throws {
         let evicting = Mutex<MemoryGovernor?>(nil)
         let (process, governor, cache) = try make {

@@ -105,16 +105,17 @@ struct GhostTable {
         // An exponential mean over 50 overwritten ghosts.
         meanAge += 0.02 * (Double(oldest) * unit - meanAge)
         rescaleDelay &-= 1
-        // Where one step is more than all ages, the ghosts know none, and the stay says what they will be about.
-        if rescaleDelay <= 0, meanAge > 2048 * unit || meanAge < 128 * unit {
-            rescale(inflation: inflation, meanAge: meanAge < unit ? Swift.min(unit, 8 * stay) : meanAge)
+        // Where one step is more than all ages, nobody knows them, and they are expected as at the beginning.
+        let expected = meanAge < unit ? Self.firstAge(stay) : meanAge
+        if rescaleDelay <= 0, expected > 2048 * unit || expected < 128 * unit {
+            rescale(inflation: inflation, meanAge: expected)
         }
     }
 
     /// Makes room for `residents`: doubles the sets, each ghost standing in both halves until one is overwritten.
     @usableFromInline
     mutating func grow(residents: Int, stay: Double, inflation: Double) {
-        if unit == 0 { unit = Self.powerOfTwo(notAbove: Swift.max(stay, 0x1p-100) / 64) }
+        if unit == 0 { unit = Self.powerOfTwo(notAbove: Self.firstAge(stay) / 512) }
         ways = Swift.max(ways, Int32(Swift.min(8, Swift.max(1, residents))))
         let oldSets = ghosts == nil ? 0 : self.sets
         var sets = Swift.max(1, oldSets)
@@ -138,7 +139,7 @@ struct GhostTable {
     mutating func rescale(inflation: Double, meanAge: Double) {
         guard let ghosts else { return }
         rescaleDelay = Int32(capacity / 8)
-        let newUnit = Self.powerOfTwo(notAbove: Swift.max(meanAge, 0x1p-100) / 512)
+        let newUnit = Self.powerOfTwo(notAbove: meanAge / 512)
         let now = stamp(inflation)
         let ratio = unit / newUnit
         unit = newUnit
@@ -151,6 +152,10 @@ struct GhostTable {
             ghosts[index] = ghosts[index] & 0x3_FFFF | (newNow &- newAge) &<< 18
         }
     }
+
+    /// The mean age that is expected where none is known, after a stay of `stay`.
+    @usableFromInline
+    static func firstAge(_ stay: Double) -> Double { 8 * Swift.max(stay, 0x1p-100) }
 
     private static func powerOfTwo(notAbove value: Double) -> Double {
         Double(sign: .plus, exponent: value.exponent, significand: 1)

@@ -147,12 +147,12 @@ package struct PolicyLearner: Sendable {
     ///
     /// Nor does a first stay shrink while LRU is ahead, unless it is longer than one that a use has bought. A ghost of
     /// a first stay that became very short tells of no hit, so the evidence would not undo that: where loops over 1,500
-    /// keys follow each other, some runs missed 4 to 10 times as often as LRU, now 1.9 times, and the worst of 300 3.7
+    /// keys follow each other, some runs missed 4 to 10 times as often as LRU, now 1.9 times, and the worst of 300 3.5
     /// times. A first stay that always grows would do better there (1.2 to 1.6), but s_cloudphysicsIO, sizes ignored,
     /// would miss 1.05 times as often with 10,000 entries, now 1.02. One that never shrank was no better: it grew to
     /// 16, and the scan that it was given to, each of whose keys came twice at once, kept a loop over .82 of 1,000
-    /// places out for good in half of 20 runs (6 to 7 times LRU's misses), of 5,000 places in nearly all; now in 0
-    /// and in 5 of 40. Not to heed a use in the first sixteenth, eighth or quarter of a first stay changed nothing.
+    /// places out for good in half of 20 runs (6 to 7 times LRU's misses), of 5,000 places in nearly all; now in none
+    /// and in 13 of 80. Not to heed a use in the first sixteenth, eighth or quarter of a first stay changed nothing.
     ///
     /// What was learned at .4 fades by 2 % with each later correction, in favour of weights that have been learned at
     /// .02 throughout. A phase in which LRU did better would else be paid for long after it: cloudphysics_w106 with

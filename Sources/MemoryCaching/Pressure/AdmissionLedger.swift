@@ -79,8 +79,8 @@ struct AdmissionLedger: Sendable {
     ///
     /// With 1, bursts of a quarter of 256 MiB killed 9 of 15 processes in which two to four threads inserted values of
     /// 200 to 1,000 B, and they kept less, because room was made for 20 MiB again and again. With 4 none of 15; of
-    /// those with 64 MiB and four threads 5 of 16, with 6 or 8 none of 40. Values of a page and more leave whole pages; with
-    /// 4, those of 64 KiB were nearly all gone at times.
+    /// those with 64 MiB and four threads 5 of 16, with 6 or 8 none of 40. Values of a page and more leave whole pages;
+    /// with 4, those of 64 KiB were nearly all gone at times.
     private static let mostHoles = 8
 
     /// Bytes that must be holes before a value that takes `charge` bytes is inserted.

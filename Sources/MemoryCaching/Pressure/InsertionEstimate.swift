@@ -20,6 +20,8 @@ struct InsertionEstimate: Sendable {
     static let slack = 768.0 * 1024
     /// An entry, its key and the allocator's header cannot be less.
     static let least = 64.0
+    /// Fewer entries prove nothing by what the process holds.
+    static let fewEntries = 256
 
     /// Bytes of real memory that an insertion takes.
     private(set) var bytes = pessimistic
@@ -27,9 +29,8 @@ struct InsertionEstimate: Sendable {
     /// ``bytes`` where sizes have changed.
     var residentBytes: Double { meanHeld ?? bytes }
     private var meanHeld: Double?
-    /// Bytes that the process held beside the entries when an insertion was last measured.
-    private var heldByOthers = 0.0
-    private var isMeasuredAnew = false
+    /// Whether an insertion has been measured since what the entries hold was last corrected.
+    private(set) var isMeasuredAnew = false
     /// Bytes of real memory behind each byte of cost that the cache reports, 1 at least; 1 where costs are sizes in
     /// bytes or not given at all (the cache then reports the estimate itself).
     private(set) var bytesPerCost = 1.0
@@ -75,23 +76,21 @@ struct InsertionEstimate: Sendable {
         bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 1), 1e6) : 1
     }
 
-    /// Corrects the estimate by what the whole process holds, `held` bytes, while the cache has `entries` that have no
-    /// cost, or others with `costs` in sum.
-    ///
-    /// What others hold is known from when an insertion was last measured, and taken to be the same still.
-    mutating func correct(held: Int, entries: Int, costs: Int) {
-        guard held > 0 else { return }
-        // Fewer than 256 are easily outweighed by all else that the process holds. Nor are they those that the last
-        // mean was taken of: values that became large have displaced the small ones.
-        if entries < 256 {
+    /// Bytes that `entries` without a cost, or others with `costs` in sum, are taken to hold: each what an insertion
+    /// took, where that has been measured since the last correction.
+    func expectedHeld(entries: Int, costs: Int) -> Double {
+        Double(entries) * (isMeasuredAnew ? bytes : residentBytes) + Double(costs) * bytesPerCost
+    }
+
+    /// Corrects the estimate by what the cache's `entries` without a cost, or others with `costs` in sum, are found to
+    /// hold: `held` bytes.
+    mutating func correct(held: Double, entries: Int, costs: Int) {
+        // Fewer are not those that the last mean was taken of: values that became large have displaced the small ones.
+        if entries < Self.fewEntries {
             meanHeld = nil
         } else {
-            let (held, entries) = (Double(held), Double(entries))
-            if isMeasuredAnew {
-                heldByOthers = max(0, held - entries * bytes)
-                isMeasuredAnew = false
-            }
-            let mean = max((held - heldByOthers) / entries, Self.least)
+            isMeasuredAnew = false
+            let mean = max(held / Double(entries), Self.least)
             meanHeld = mean
             // Entries that have come lately are as large as the mean at least where it has risen, and smaller where it
             // has fallen.
@@ -100,7 +99,7 @@ struct InsertionEstimate: Sendable {
                 isMeasured = true
             }
         }
-        if costs > 0 { bytesPerCost = min(bytesPerCost, max(1, Double(held) / Double(costs))) }
+        if costs > 0 { bytesPerCost = min(bytesPerCost, max(1, held / Double(costs))) }
     }
 
     /// Takes note that `entries` without a cost hold no more than `mean` bytes each, as long as nothing is measured.
@@ -109,7 +108,7 @@ struct InsertionEstimate: Sendable {
         let mean = max(mean, Self.least)
         meanHeld = min(residentBytes, mean)
         // What a few hold says little of those to come.
-        if entries >= 256 { bytes = min(bytes, mean) }
+        if entries >= Self.fewEntries { bytes = min(bytes, mean) }
     }
 
     private mutating func measure(_ measured: Double) {

@@ -45,7 +45,8 @@ struct LearningWindow: Sendable, Equatable {
         var insertions: Int
         var costs: Double
         var growth: Int
-        /// Whether nothing was evicted or returned meanwhile.
+        /// Whether nothing was evicted or returned meanwhile, nor more than an eighth of all inserted into others: what
+        /// part of the growth theirs was is an estimate.
         var isUndisturbed: Bool
         /// Bytes of the insertions, at most, that are not in the growth because they were free before.
         var holes = 0
@@ -113,7 +114,7 @@ struct LearningWindow: Sendable, Equatable {
                 insertions: own.count,
                 costs: Double(own.costs),
                 growth: Int(Double(ownGrowth) * Double(own.charged) / Double(all)),
-                isUndisturbed: start.moment.disturbances == disturbances,
+                isUndisturbed: start.moment.disturbances == disturbances && all - own.charged <= all / 8,
                 holes: start.moment.holes
             )
         }

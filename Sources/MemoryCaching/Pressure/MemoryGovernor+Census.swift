@@ -14,9 +14,8 @@ extension MemoryGovernor {
         guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
         let before = participants().reduce(into: Held()) { $0.add($1.cache.holdings) }
         let census = takeCensus()
-        let holdings = participants().map { ($0.figures, $0.cache.holdings, Int(min($0.realBytes, 0x1p60))) }
-        let after = holdings.reduce(into: Held()) { $0.add($1.1) }
-        let heldByAll = holdings.reduce(0) { $0 + $1.2 }
+        let holdings = participants().map { (figures: $0.figures, held: $0.cache.holdings) }
+        let after = holdings.reduce(into: Held()) { $0.add($1.held) }
         let end = max(self.now(), now)
         state.withLock { state in
             state.censusPacing.finished(at: end)
@@ -24,17 +23,7 @@ extension MemoryGovernor {
             // Insertions may have fallen into holes that nobody knew of.
             if census.holes > state.ledger.holes { state.disturbances += 1 }
             state.ledger.counted(holes: census.holes)
-            guard after.isAbout(before) else { return }
-            for (figures, holding, bytes) in holdings {
-                guard var member = state.members[ObjectIdentifier(figures)] else { continue }
-                // Each answers for its part. Else a cache whose entries stay the same would be taken for larger when
-                // another grows; and to subtract what the others hold left it nothing where they were overestimated.
-                let part = heldByAll > 0 ? Double(bytes) / Double(heldByAll) : 1
-                let held = Int(Double(census.held) * part)
-                member.estimate.correct(held: held, entries: holding.entries, costs: holding.costs)
-                state.members[ObjectIdentifier(figures)] = member
-                figures.publish(member.estimate)
-            }
+            if after.isAbout(before), census.held > 0 { state.correctEstimates(of: holdings, held: census.held) }
         }
     }
 
@@ -53,6 +42,27 @@ extension MemoryGovernor {
         /// processor in between: sizes came out as a third less, or as nothing.
         func isAbout(_ other: Held) -> Bool {
             abs(entries - other.entries) <= entries / 8 && abs(costs - other.costs) <= costs / 8
+        }
+    }
+}
+
+extension MemoryGovernor.State {
+    fileprivate mutating func correctEstimates(
+        of caches: [(figures: PressureFigures, held: (entries: Int, costs: Int))],
+        held: Int
+    ) {
+        let known = caches.filter { members[ObjectIdentifier($0.figures)] != nil }
+        var holdings = known.map { cache in
+            HeldBytes.Holding(
+                estimate: members[ObjectIdentifier(cache.figures)]!.estimate,
+                entries: cache.held.entries,
+                costs: cache.held.costs
+            )
+        }
+        heldBytes.correct(&holdings, held: held, before: inUseBefore ?? 0)
+        for (cache, holding) in zip(known, holdings) {
+            members[ObjectIdentifier(cache.figures)]?.estimate = holding.estimate
+            cache.figures.publish(holding.estimate)
         }
     }
 }

@@ -43,6 +43,7 @@ package final class MemoryGovernor: Sendable {
         var uncollected = 0
         /// Bytes that all evictions so far have freed.
         var evicted = 0
+        var heldBytes = HeldBytes()
         var reserve = ReserveEstimate()
         var announcements = Announcements()
         var watch = UsageWatch()

@@ -337,10 +337,9 @@ private struct ModelProcess {
         for _ in 0..<100 {
             estimate.learn(insertions: 4096, costs: 0, growth: Int(4096 * before), isUndisturbed: true)
         }
-        let others = 20 << 20
         let bytes = 220.0 * 1024 * 1024
         func census(old: Double, new: Double) {
-            estimate.correct(held: others + Int(old * before + new * after), entries: Int(old + new), costs: 0)
+            estimate.correct(held: old * before + new * after, entries: Int(old + new), costs: 0)
         }
         census(old: bytes / before, new: 0)
         #expect(abs(estimate.residentBytes - before) < before / 20)
@@ -358,8 +357,7 @@ private struct ModelProcess {
 
     @Test func aFewEntriesProveNothingOfWhatTheProcessHolds() {
         var estimate = InsertionEstimate()
-        estimate.correct(held: 100 << 20, entries: 255, costs: 0)
-        estimate.correct(held: 0, entries: 1 << 20, costs: 0)
+        estimate.correct(held: 100e6, entries: 255, costs: 0)
         #expect(estimate.bytes == InsertionEstimate.pessimistic)
         #expect(estimate.residentBytes == InsertionEstimate.pessimistic)
     }

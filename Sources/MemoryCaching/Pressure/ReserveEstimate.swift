@@ -12,9 +12,10 @@ internal import MemoryPressure
 /// - **Burst**: what is taken in one go, as a picture is decoded or a file read: a quarter of the budget, or what the
 ///   user says (``MemoryReserve/burstBytes``).
 /// - **Release**: a burst takes time, and meanwhile the governor evicts. How fast that gives real memory back is
-///   measured in every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. A quarter of it is counted on, and
-///   nothing before it is measured: with half of it, bursts killed 2 of 4 processes with values of 1,000 B that had
-///   costs, on a busy machine, and with a quarter none of 4.
+///   measured in every eviction and trim; 0.6 to 7 MiB/ms by the size of the values. An eighth of it is counted on, and
+///   nothing before it is measured. With a quarter, three bursts of 64 MiB killed 9 of 80 processes with values of
+///   1,000 B while a suite of tests ran beside them, and with an eighth none of 80; it takes one to two points of the
+///   share that can be read.
 /// - **In flight**: a value exists before it is charged. Threads that insert large ones have one each in the making.
 struct ReserveEstimate: Sendable {
     /// Bytes a nanosecond that a burst takes: memset into fresh pages took 2.3 MB/ms.
@@ -104,7 +105,7 @@ struct ReserveEstimate: Sendable {
         // three bursts of 64 MiB beside values of 5 to 20 KB killed 10 of 120 processes in 256 MiB while the compiler
         // ran beside them at times, and 5 of 40 beside a busy loop; so, none of 60 alone and 2 of 40 beside the loop.
         // It takes 5 points of the share that such values can be read of.
-        let releasable = min(Int(time * releaseRate / 4), burst / 4)
+        let releasable = min(Int(time * releaseRate / 8), burst / 4)
         let inFlight = inFlight(now: now)
         // Insertions carry usage so far beyond the mark, and what they are granted as far again.
         let unannounced = burst - releasable + 2 * MemoryMarks(limit: limit).play

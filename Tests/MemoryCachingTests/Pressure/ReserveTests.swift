@@ -29,7 +29,7 @@ import _CacheTestSupport
         #expect(large == Self.limit / 2)
     }
 
-    /// A quarter of what is released while a burst lasts is counted on, and three quarters of the burst stay free in
+    /// An eighth of what is released while a burst lasts is counted on, and three quarters of the burst stay free in
     /// any case.
     @Test func fasterReleaseLeavesLessFree() {
         var last = Int.max

@@ -20,7 +20,6 @@ struct PurgeableCacheKeyTests {
         matching.beginRound()
         let verdict = matching.verdict(shard: 0, slot: 0, location: location)
         if verdict == .unknown {
-            matching.copyUnknown(shard: 0)
             matching.decide()
             matching.beginRound()
             #expect(matching.verdict(shard: 0, slot: 0, location: location) == .equal)

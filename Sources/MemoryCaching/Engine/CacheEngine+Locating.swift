@@ -103,55 +103,43 @@ extension CacheEngine {
         return (shard, shard.pointee.storage.find(key, hash) ?? 0)
     }
 
-    /// Finds `key` by an `==` that may do anything: candidates of the same stored hash come out under the lock, are
-    /// compared without it, and the one that was equal is looked for again by its generation, which it keeps whatever
-    /// value it gets. Entries that have appeared meanwhile are compared likewise; when there are none, the answer
-    /// holds.
-    ///
-    /// An `==` that itself stores keys of the same hash could go on for ever. After ``KeyHash/comparisonRounds`` the
-    /// key counts as not found: at worst there are two entries of equal keys then, of which one is found and the other
-    /// ages.
+    /// Finds `key` by an `==` that may do anything, see ``KeyVerdicts``. An entry is identified by its generation, which
+    /// it keeps whatever value it gets.
     @inlinable
     @inline(never)
     func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
-        var compared: UInt32?
-        var match: UInt32?
-        var rounds = 0
+        var verdicts = KeyVerdicts()
         while true {
             let shard = lockShard(hash)
             let identical = shard.pointee.storage.findWithoutComparing(key, hash, isConstant: false) { _ in false }.slot
             if identical != 0 { return (shard, identical) }
-            if let match {
-                let slot = shard.pointee.storage.slot(ofGeneration: match, hash)
-                if slot != 0 { return (shard, slot) }
-            }
-            var first: (generation: UInt32, key: Key)?
-            var rest: [(generation: UInt32, key: Key)]?
+            verdicts.beginRound()
+            var match: UInt32 = 0
+            var first: Key?
+            var rest: [Key] = []
             shard.pointee.storage.forEachCandidate(hash) { slot in
-                let generation = shard.pointee.storage.generation(of: slot)
-                if let compared, Int32(bitPattern: generation &- compared) <= 0 { return true }
-                let candidate = (generation, shard.pointee.storage.entries[Int(slot)].key)
-                if first == nil {
-                    first = candidate
-                } else if rest == nil {
-                    rest = [candidate]
-                } else {
-                    rest!.append(candidate)
+                switch verdicts.verdict(of: UInt64(shard.pointee.storage.generation(of: slot))) {
+                case .equal: match = slot
+                case .different: break
+                case .unknown:
+                    let candidate = shard.pointee.storage.entries[Int(slot)].key
+                    if first == nil { first = candidate } else { rest.append(candidate) }
                 }
-                return true
+                return match == 0
             }
-            guard let first else { return (shard, 0) }
-            compared = shard.pointee.storage.generation
+            // What was copied is still in the table: to let go of it here runs no code of the key's.
+            guard match == 0, let first else { return (shard, match) }
             unlock(shard)
-            rounds += 1
-            // The keys that were copied out go before the lock is taken again.
-            if rounds > KeyHash<Key>.comparisonRounds { break }
-            if first.key == key {
-                match = first.generation
-            } else {
-                match = rest?.first { $0.key == key }?.generation
+            let isFirst = first == key
+            verdicts.decideNext(isFirst)
+            if !isFirst {
+                for candidate in rest {
+                    let isEqual = candidate == key
+                    verdicts.decideNext(isEqual)
+                    if isEqual { break }
+                }
             }
+            verdicts.endRound()
         }
-        return (lockShard(hash), 0)
     }
 }

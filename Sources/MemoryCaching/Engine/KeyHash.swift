@@ -56,13 +56,10 @@ package enum KeyHash<Key: Hashable> {
     /// thread that sets and removes such keys all the time makes that happen while a slow `==` runs, and an `==` that
     /// itself stores keys of the same hash would do it for ever.
     ///
-    /// Keys are compared outside a lock in four places, because each knows a candidate again by something else:
-    /// - `CacheEngine.valueComparing`: the value comes out with the key, so that a hit locks once. For one candidate.
-    /// - `CacheEngine.locateComparingOutside`: by the entry's generation. For any number of them.
-    /// - `KeyValueMatching`, asked by `PurgeableStore.withEntry`: by slot and location, since the entries of a
-    ///   purgeable cache have no generations.
-    /// - `FlightTable`: by the stamp of the whole bucket, which is copied out; it is searched until nothing has changed
-    ///   meanwhile, and counts no rounds.
+    /// Keys are compared outside a lock by ``KeyVerdicts``, in both caches, and in two places that know more:
+    /// - `CacheEngine.valueComparing`: of one candidate, the value comes out with the key, so that a hit locks once.
+    /// - `FlightTable`: the whole bucket is copied out, and searched until its stamp is the same afterwards; it counts
+    ///   no rounds.
     @usableFromInline static var comparisonRounds: Int { 1024 }
 
     /// Whether a stored key is equal to one that is harmless to compare.

@@ -183,10 +183,10 @@ final class PurgeableStore: @unchecked Sendable {
         _ body: (inout PurgeableShard.State, _ shard: Int, _ slot: Int?, M) -> R
     ) -> R {
         while true {
+            matching.beginRound()
             let result: R? = locked(hash) { state, shard in
                 var found: Int?
                 var undecided = false
-                matching.beginRound()
                 state.index.forEachCandidate(hash, word: word) { slot in
                     let location = LogLocation(word: state.index[slot].pointee.location)
                     switch matching.verdict(shard: shard, slot: slot, location: location) {
@@ -196,9 +196,7 @@ final class PurgeableStore: @unchecked Sendable {
                     }
                     return found == nil
                 }
-                if found != nil || !undecided { return body(&state, shard, found, matching) }
-                matching.copyUnknown(shard: shard)
-                return nil
+                return found != nil || !undecided ? body(&state, shard, found, matching) : nil
             }
             if let result { return result }
             matching.decide()

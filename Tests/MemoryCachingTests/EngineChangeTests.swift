@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCachingTestKit
+import Synchronization
 import Testing
 import _CacheTestSupport
 
@@ -336,7 +337,9 @@ struct EngineChangeTests {
         print("seed \(seed)")
         var random = SplitMix64(seed: seed)
         let engine = CacheEngine<Int, Int>(countLimit: 6000)
+        var firstSplit = 0
         for step in 0..<120_000 {
+            if engine.directory.load(ordering: .relaxed) & 63 > 0, firstSplit == 0 { firstSplit = step }
             let key = Int.random(in: 0..<20_000, using: &random)
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<5: engine.removeValue(forKey: key)
@@ -347,7 +350,10 @@ struct EngineChangeTests {
             default: if engine.value(forKey: key) == nil { engine.setValue(step, forKey: key) }
             }
         }
+        #expect(firstSplit > 0, "what has not been told of is told after a split, too")
+        var told = 0
         engine.forEachShard { shard in
+            told += Int(shard.pointee.toldSampled)
             var sampled: Int32 = 0
             shard.pointee.storage.forEachSlot { slot in
                 let info = shard.pointee.storage.view[slot].pointee.info
@@ -357,7 +363,9 @@ struct EngineChangeTests {
             }
             #expect(shard.pointee.sampled == sampled)
         }
+        #expect(engine.learner?.rival.held == told)
         engine.removeAll()
+        #expect(engine.learner?.rival.held == 0)
         #expect(engine.learner?.rival.shadow.count == 0)
         // Uses are told of in portions. What a shard has not told of is told at the latest when all is removed.
         for count in 1000..<1020 {

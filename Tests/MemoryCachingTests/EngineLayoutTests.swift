@@ -43,9 +43,9 @@ struct EngineLayoutTests {
             let read = changedLines(of: engine, key: key) { _ = engine.value(forKey: key) }
             if read > 1 { wideHits += 1 }
         }
-        // Now and then a shard hands in what it has seen, or takes its victim from another. One key in 16 is sampled:
-        // the newcomer or the victim of one insertion in eight.
-        #expect(wideInsertions * 6 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
+        // One newcomer in 16 is sampled. Now and then a shard hands in what it has seen, takes its victim from another,
+        // or has a head of another height; with 64 shards that takes 1,000 insertions of 8,000, with 16 it takes 800.
+        #expect(wideInsertions * 7 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
         #expect(wideHits * 8 < count, "\(wideHits) of \(count) hits wrote more than one line")
     }
 }

@@ -85,9 +85,26 @@ struct StayQueuesTests {
                     held.removeAll { $0 == slot }
                     vacant.insert(slot, at: 0)
                 }
+                // Of equals the one of the least code, and of its queue the first.
                 let least = held.map { slab.view[$0].pointee.height }.min()
+                let lightest = held.filter { slab.view[$0].pointee.height == least }
+                    .map { slab.view[$0].pointee.info.stay.rawValue }.min()
                 #expect(queues.leastHeight == least ?? .infinity)
-                #expect(queues.least == 0 ? held.isEmpty : slab.view[queues.least].pointee.height == least)
+                let found = queues.least
+                #expect(found == 0 ? held.isEmpty : slab.view[found].pointee.height == least)
+                #expect(found == 0 || slab.view[found].pointee.info.stay.rawValue == lightest)
+            }
+            // Lowered, the same one is at hand, and what is enqueued below it is.
+            let (first, height) = (queues.least, queues.leastHeight)
+            for slot in held { slab.view[slot].pointee.height -= 8 }
+            queues.lower(by: 8)
+            #expect(queues.least == first && queues.leastHeight == height - 8)
+            if let slot = vacant.popLast() {
+                enqueue(slot, 0, at: -1000 - inflation, into: &queues, slab.view)
+                let lowest = queues.least
+                #expect(lowest == slot || slab.view[slot].pointee.previous != 0)
+                queues.unlink(slot, in: slab.view)
+                #expect(queues.leastHeight == height - 8)
             }
             // What came first stands first, in each queue.
             var count = 0

@@ -146,7 +146,10 @@ extension CacheEngine {
                 let info = entry.meta.info
                 let moved = shard.pointee.storage.insert(entry, hash: hash)
                 shard.pointee.storage.setCost(old.pointee.storage.cost(of: slot), of: moved)
-                if SampledUses.includes(hash), shard.pointee.maySample(info) { shard.pointee.sampled += 1 }
+                if SampledUses.includes(hash), shard.pointee.maySample(info) {
+                    shard.pointee.sampled += 1
+                    shard.pointee.toldSampled += 1
+                }
                 if info.has(EntryInfo.expires) {
                     shard.pointee.schedule(moved, deadline: old.pointee.wheel!.entryDeadline(of: slot))
                 }

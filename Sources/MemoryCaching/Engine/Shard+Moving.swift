@@ -36,6 +36,7 @@ extension Shard {
         counters = old.pointee.counters
         evidence = old.pointee.evidence
         uses = old.pointee.uses
+        toldSampled &-= old.pointee.sampled &- old.pointee.toldSampled
         credit = old.pointee.credit
     }
 

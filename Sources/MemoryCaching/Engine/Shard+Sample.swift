@@ -28,7 +28,6 @@ extension Shard {
     mutating func noteInsertion(_ newcomer: Newcomer) {
         guard maySample(newcomer.info) else { return }
         sampled &+= 1
-        uses.growth &+= 1
         note(.insertion, newcomer.hash, SampledLifetime(now: newcomer.now, deadline: newcomer.deadline.next))
     }
 
@@ -39,7 +38,6 @@ extension Shard {
     mutating func noteDeparture(of entry: EntryMeta, _ hash: UInt64, _ cause: RemovalCause) {
         guard maySample(entry.info) else { return }
         sampled &-= 1
-        uses.growth &-= 1
         switch cause {
         case .countLimit, .costLimit, .memoryPressure: break
         case .discarded, .replaced: note(.removal, hash)
@@ -68,23 +66,28 @@ extension Shard {
 
     /// Everything has been removed at once. A shard that holds nothing may still have departures to tell of.
     mutating func forgetSample() {
-        uses.growth &-= sampled
         uses.count = 0
         sampled = 0
-        if uses.growth != 0 { handIn() }
+        if toldSampled != 0 { handIn(residents: residents) }
     }
 
     /// Hands the uses in before they are full, so that three hits at least find room for theirs.
     @inlinable
     mutating func note(_ kind: SampledUses.Kind, _ hash: UInt64, _ lifetime: SampledLifetime = .endless) {
         guard SampledUses.includes(hash, thinning: weights.thinning) else { return }
-        if uses.count >= 5 { handIn() }
+        if uses.count >= 5 { handIn(residents: residents) }
         uses.append(kind, hash, lifetime)
     }
 
+    /// Entries of the whole cache.
     @inlinable
-    mutating func handIn() {
-        let residents = room.pointee.places.load(ordering: .relaxed)
+    var residents: Int { room.pointee.places.load(ordering: .relaxed) }
+
+    /// Tells the learner what has been seen here, and takes over its weights.
+    @inlinable
+    mutating func handIn(residents: Int) {
+        uses.growth = sampled &- toldSampled
+        toldSampled = sampled
         SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
     }
 }

@@ -37,8 +37,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var ghosts = GhostTable()
     @usableFromInline var movesInEpoch: UInt32 = 0
-    /// Sampled entries here.
+    /// Sampled entries here, and as many as the learner has been told of: a line that each insertion writes knows how
+    /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
+    @usableFromInline var toldSampled: Int32 = 0
     // Insertions and removals within one line: an insertion into a full cache counts both.
     @usableFromInline var counters = ShardCounters()
     @usableFromInline var credit = InsertionCredit()
@@ -49,22 +51,25 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// What heights are counted from, so that a `Float` holds them however long the cache runs.
     @usableFromInline var base: Double
     @usableFromInline let room: UnsafeMutablePointer<Room>
-    @usableFromInline var order = EvictionOrder()
     @usableFromInline let policy: UnsafeMutablePointer<SharedPolicy>
     /// Where the heights of the least heads are published, of all and of those that cost something; nil while this is
     /// the only shard. Others read them without this shard's lock, so they are hints.
     @usableFromInline let published: UnsafeMutablePointer<Atomic<UInt64>>?
-    @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
     @usableFromInline let tablePlace: TablePlace
+
+    // A line of its own, and the weights by level too: what an insertion reads where it writes nothing.
+    @usableFromInline var order = EvictionOrder()
     /// The directory that this shard stands in; see ``CacheEngine/directory``.
     @usableFromInline let directory: UInt
-
-    /// Made with the first entry that has a lifetime.
-    @usableFromInline var wheel: TimerWheel?
-    /// Uses of sampled entries that the learner has not been told of.
-    @usableFromInline var uses = SampledUses()
     /// The shard that the entries come from; nil for the first of all.
     @usableFromInline let origin: UnsafeMutablePointer<Shard>?
+
+    /// Uses of sampled entries that the learner has not been told of. Those of entries that have no lifetime write one
+    /// line.
+    @usableFromInline var uses = SampledUses()
+    @usableFromInline var weights = PolicyWeights(classWeights: PolicyLearner().classWeights)
+    /// Made with the first entry that has a lifetime.
+    @usableFromInline var wheel: TimerWheel?
 
     @inlinable
     init(
@@ -288,7 +293,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         var scale = ghosts.meanAge > 0 ? ghosts.meanAge : .infinity
         if evidence.evictions > 0 { scale = min(scale, Double(evidence.stays) / Double(evidence.evictions)) }
         victimsSinceRebasing &+= UInt32(truncatingIfNeeded: evidence.evictions)
-        SharedPolicy.exchange(policy, &evidence, &uses, &weights, residents: residents)
+        handIn(residents: residents)
         let risen = inflation - base
         if risen > 16384 * scale, victimsSinceRebasing > storage.held / 16 { rebase(by: Float(risen)) }
     }

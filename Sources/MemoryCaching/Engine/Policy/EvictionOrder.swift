@@ -22,7 +22,7 @@ struct EvictionOrder {
 
     /// The slot of least height that may go for `cause`; 0 where there is none.
     @inlinable
-    func least(for cause: RemovalCause) -> UInt32 {
+    mutating func least(for cause: RemovalCause) -> UInt32 {
         cause != .costLimit && costless.leastHeight < costly.leastHeight ? costless.least : costly.least
     }
 

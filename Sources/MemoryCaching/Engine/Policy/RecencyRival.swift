@@ -16,14 +16,14 @@ struct SampledUses {
 
     /// Fingerprints above, kinds in the lowest two bits; those before ``count`` are in use.
     @usableFromInline var words = SIMD8<UInt32>()
-    /// The lifetimes of those, see ``SampledLifetime``.
-    @usableFromInline var starts = SIMD8<UInt32>()
-    @usableFromInline var ends = SIMD8<UInt32>()
     @usableFromInline var count: Int32 = 0
-    /// By how much the number of sampled entries in the shard has grown.
+    /// By how much the number of sampled entries in the shard has grown. Said when the uses are handed in.
     @usableFromInline var growth: Int32 = 0
     /// Shares of a turnover, by class, that sampled entries had spent unused when they expired or were removed.
     @usableFromInline var waste = SIMD4<Float>()
+    /// The lifetimes of the uses, see ``SampledLifetime``.
+    @usableFromInline var starts = SIMD8<UInt32>()
+    @usableFromInline var ends = SIMD8<UInt32>()
 
     @inlinable
     init() {}
@@ -132,7 +132,7 @@ struct RecencyRival: Sendable {
 
     private(set) var shadow = RecencyShadow()
     /// Sampled entries that the cache holds.
-    private var held = 0
+    private(set) var held = 0
     /// In a large cache only one in 2^`thinning` sampled keys is looked at.
     private(set) var thinning: UInt32 = 0
     /// Requests that only the shadow hit, less those that only the cache hit.

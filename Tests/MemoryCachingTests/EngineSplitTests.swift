@@ -20,6 +20,8 @@ private final class Living {
 /// How one shard becomes several, and those more: see `CacheEngine+Splitting`.
 @Suite("Splits of the engine", .serialized)
 struct EngineSplitTests {
+    private static let most = CacheEngine<Int, Int>.mostShardCount
+
     /// Inserts keys from 0 on until there are more shards than `count`; returns how many keys that took.
     private func fill<Value>(
         _ engine: CacheEngine<Int, Value>,
@@ -50,7 +52,8 @@ struct EngineSplitTests {
                 #expect(engine.value(forKey: key / 2) == key / 2)
             }
         }
-        #expect(counts.count == 3 && counts.first == 1 && counts.last == 128)
+        // Where there are 9 to 16 processors the first split is the last.
+        #expect(counts.count >= 2 && counts.first == 1 && counts.last == Self.most)
         #expect(counts[1] >= 16 && counts[1] <= 64)
         #expect((0..<80_000).allSatisfy { engine.value(forKey: $0) == $0 })
         #expect(engine.totalCost == (0..<80_000).reduce(0) { $0 + $1 % 7 })
@@ -67,12 +70,12 @@ struct EngineSplitTests {
         struct Key: Hashable { var name: String }
         let engine = CacheEngine<Key, Int>()
         for key in 0..<70_000 { engine.setValue(key, forKey: Key(name: "\(key)")) }
-        #expect(engine.shardCount == 128)
+        #expect(engine.shardCount == Self.most)
         for key in 0..<70_000 where engine.value(forKey: Key(name: "\(key)")) != key { Issue.record("\(key) is lost") }
         engine._checkInvariants()
     }
 
-    @Test("what has not moved yet is evicted like the rest, in order of use", arguments: [1, 64])
+    @Test("what has not moved yet is evicted like the rest, in order of use", arguments: [1, most / 2])
     func evictionBetween(shards: Int) {
         let engine = CacheEngine<Int, Int>(ordering: .reuse)
         let count = fill(engine, beyond: shards) { $0 }
@@ -93,7 +96,7 @@ struct EngineSplitTests {
         engine._checkInvariants()
     }
 
-    @Test("a cache that ends between two directories lets go of everything", arguments: [1, 64], [false, true])
+    @Test("a cache that ends between two directories lets go of everything", arguments: [1, most / 2], [false, true])
     func end(shards: Int, looks: Bool) {
         do {
             let engine = CacheEngine<Int, Living>()
@@ -112,7 +115,7 @@ struct EngineSplitTests {
         let first = fill(engine, beyond: 1) { $0 }
         var place = EngineSweep()
         for _ in 0..<200 where !engine.removeSome(from: &place, where: { $0 % 2 == 0 }) {}
-        let last = fill(engine, beyond: 64, from: first) { $0 }
+        let last = fill(engine, beyond: Self.most / 2, from: first) { $0 }
         while !engine.removeSome(from: &place, where: { $0 % 2 == 0 }) {}
         #expect(engine.count == last / 2)
         #expect((0..<last).allSatisfy { (engine.value(forKey: $0) == nil) == ($0 % 2 == 0) })
@@ -126,7 +129,7 @@ struct EngineSplitTests {
         engine.splittingProcess.store(.max, ordering: .relaxed)
         var word = engine.directory.load(ordering: .acquiring)
         var count = 0
-        while engine.shardCount <= 64, count < 1_000_000 {
+        while engine.shardCount <= Self.most / 2, count < 1_000_000 {
             word = engine.directory.load(ordering: .acquiring)
             engine.setValue(count, forKey: count)
             count += 1
@@ -145,7 +148,7 @@ struct EngineSplitTests {
     @Test("stocks are not lost between two directories")
     func stocks() {
         let engine = CacheEngine<Int, Int>(totalCostLimit: 1_000_000)
-        _ = fill(engine, beyond: 64) { $0 }
+        _ = fill(engine, beyond: Self.most / 2) { $0 }
         engine.trim(toCost: 0)
         #expect(engine.totalCost == 0)
         // What is left costs nothing, and all the room can be had by one.

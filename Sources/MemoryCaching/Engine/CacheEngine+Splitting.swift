@@ -33,23 +33,32 @@ extension CacheEngine {
         }
     }
 
-    /// Shards at most, as a logarithm: the hash has bits for 128.
-    private static var mostShards: Int { 7 }
+    /// Shards at most, as a logarithm: 64 up to 16 processors, and 128 on larger machines, which is what the hash has
+    /// bits for. On two processors one thread getting or setting was 10 % slower with 128 than with 64, and two no
+    /// faster: what a lookup needs of each shard is seldom in the nearest cache.
+    private static var mostShards: Int { min(max(6, shardsOfProcessors), 7) }
 
-    /// How many shards 2 to the power of `logarithm` become, as a logarithm: four for each processor, so that two
-    /// threads seldom meet, at least 16 and at most 64; and then 128.
+    /// Four shards for each processor, so that two threads seldom meet, as a logarithm.
     ///
     /// Compiled with `CACHE_INTERNAL_CHECKS`, the environment's `CACHE_PROCESSORS` says how many processors there are:
     /// what holds on a small machine need not hold on a large one.
-    private static func following(_ logarithm: Int) -> Int {
-        if logarithm > 0 { return mostShards }
+    private static var shardsOfProcessors: Int {
         var processors = Int(cms_processor_count())
         #if CACHE_INTERNAL_CHECKS
         if let value = SystemFiles.system.environment("CACHE_PROCESSORS").flatMap({ Int($0) }) { processors = value }
         #endif
         let wanted = 4 * max(1, processors)
-        return min(max(4, Int.bitWidth - (wanted - 1).leadingZeroBitCount), 6)
+        return Int.bitWidth - (wanted - 1).leadingZeroBitCount
     }
+
+    /// How many shards 2 to the power of `logarithm` become, as a logarithm: 16 to 64 by the number of processors, and
+    /// then ``mostShards``.
+    private static func following(_ logarithm: Int) -> Int {
+        logarithm > 0 ? mostShards : min(max(4, shardsOfProcessors), 6)
+    }
+
+    /// Shards that a cache has at most on this machine.
+    static var mostShardCount: Int { 1 << mostShards }
 
     /// Publishes a directory of more shards, unless there is one that follows `word` already, or is about to be.
     @usableFromInline

@@ -18,8 +18,8 @@ public import Synchronization
 //
 // A cache begins without any shard, so that an empty one is only this object. The first access makes one shard, in
 // which everything is in exact order; beyond 4,096 entries they move to several times as many shards as there are
-// processors, and beyond some 65,536 to 128 (`CacheEngine+Splitting`). So small caches choose their victims among many
-// entries, and large ones keep threads apart. A thread that waits for an old shard's lock meanwhile finds that its
+// processors, and beyond some 65,536 to 64 or 128 (`CacheEngine+Splitting`). So small caches choose their victims among
+// many entries, and large ones keep threads apart. A thread that waits for an old shard's lock meanwhile finds that its
 // entries are elsewhere, and asks the directory again.
 //
 // # What a hit does
@@ -44,11 +44,11 @@ public import Synchronization
 //
 // Room (`Room`) has one owner at a time: nobody, an entry, or the stock of a shard. An insertion pays from the stock of
 // its shard, then from what nobody has, then by victims of its own shard, and all of that in one critical section
-// (`CacheEngine+Room`). What a shard cannot pay for is stored as a large value, one at a time, with room collected from
-// all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions always end. Keys
-// are spread evenly, so shards age alike; each sixteenth victim is looked for in sixteen others. More are looked for in
-// others where cost is limited and a shard has few entries, and in order of use where the victim here would not be
-// among the oldest.
+// (`CacheEngine+Room`). What a shard cannot pay for is stored by a large insertion, one at a time, with room
+// collected from all shards (`CacheEngine+Large`). No thread holds room while it waits for anything, so insertions
+// always end. Keys are spread evenly, so shards age alike; each sixteenth victim is looked for in sixteen others.
+// More are looked for in others where cost is limited and a shard has few entries, and in order of use where the
+// victim here would not be among the oldest.
 //
 // GreedyDual-Size-Frequency: Cherkasova, HP Labs TR 98-69 (1998); GreedyDual: Young, SODA 1991; lazy promotion: Yang
 // et al., HotOS 2023; ghosts of a queue: Megiddo and Modha, "ARC", FAST 2003.

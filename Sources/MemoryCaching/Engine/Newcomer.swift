@@ -35,6 +35,6 @@ package enum InsertionOutcome: Sendable {
     case refused
     /// The key changed since the load or the update began.
     case changed
-    /// Its shard cannot pay for it: it is to be stored as a large value.
+    /// Its shard cannot pay for it: it is to be stored by a large insertion.
     case isLarge
 }

@@ -107,6 +107,9 @@ let package = Package(
         // Replays traces through the product.
         .target(name: "CacheSimulation", dependencies: ["MemoryCaching"], swiftSettings: settings),
 
+        // Memory cgroups for cache-demo and the tests; no library depends on it.
+        .target(name: "ControlGroups", dependencies: ["MemoryPressure"], swiftSettings: settings),
+
         // For the tests of users, and our own.
         .target(name: "MemoryCachingTestKit", swiftSettings: settings),
 
@@ -114,7 +117,10 @@ let package = Package(
         .target(name: "_CSanitizerSupport", path: "Tests/_CSanitizerSupport"),
         .target(
             name: "_CacheTestSupport",
-            dependencies: ["MemoryCaching", "PurgeableMemory", "MemoryPressure", "CMemoryShims", "_CSanitizerSupport"],
+            dependencies: [
+                "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ControlGroups", "CMemoryShims",
+                "_CSanitizerSupport",
+            ],
             path: "Tests/_CacheTestSupport",
             swiftSettings: settings
         ),
@@ -240,6 +246,7 @@ if hasTools {
             name: "cache-demo",
             dependencies: [
                 "MemoryCaching", "FoundationCaching", "CacheSimulation", "MemoryPressure", "PurgeableMemory",
+                "ControlGroups",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
@@ -257,7 +264,7 @@ if hasTools {
         .testTarget(
             name: "CacheDemoTests",
             dependencies: [
-                "cache-demo", "cache-sim", "CacheSimulation", "MemoryPressure",
+                "cache-demo", "cache-sim", "CacheSimulation", "ControlGroups", "MemoryPressure",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ControlGroups
 import MemoryPressure
 
 #if canImport(Glibc)
@@ -74,7 +75,7 @@ extension CgroupSandbox {
         defer { for pointer in pointers { free(pointer) } }
         var process: pid_t = 0
         let error = posix_spawn(&process, "/bin/sh", &actions, &attributes, &pointers, environ)
-        guard error == 0 else { throw Failure(description: "posix_spawn: \(String(cString: strerror(error)))") }
+        guard error == 0 else { throw ControlGroup.Refused(doing: "posix_spawn", code: error) }
 
         let (status, timedOut) = Self.wait(for: process, seconds: seconds)
         let signal = status & 0x7F
@@ -106,7 +107,7 @@ extension CgroupSandbox {
     private static func temporaryFile() throws -> String {
         var template = Array("/tmp/cache-test-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw Failure(description: "mkstemp: errno \(errno)") }
+        guard descriptor >= 0 else { throw ControlGroup.Refused(doing: "mkstemp") }
         close(descriptor)
         return template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ControlGroups
 import Foundation
 import Glibc
 import MemoryPressure
@@ -22,7 +23,9 @@ enum Confinement: Sendable {
             let isVersion1 = membership.version == .v1
             for directory in membership.directories {
                 do {
-                    if !isVersion1 { try delegateMemory(below: directory) }
+                    if !isVersion1, try ControlGroup.delegateMemory(below: directory) {
+                        Cleanup.add(undo: { ControlGroup.withdrawMemory(below: directory) })
+                    }
                     for orphan in Cleanup.orphans(in: directory) {
                         ControlGroup(directory: orphan, isVersion1: isVersion1).remove()
                     }
@@ -57,14 +60,5 @@ enum Confinement: Sendable {
         guard child.end == .survived else {
             throw ControlGroup.Refused(doing: "move a process into \(group.directory)", code: EPERM)
         }
-    }
-
-    /// Lets groups below `directory` have memory limits (cgroup v2, "subtree control"). The kernel refuses it where the
-    /// group holds processes itself.
-    private static func delegateMemory(below directory: String) throws {
-        let control = directory + "/cgroup.subtree_control"
-        if SystemFiles.system.text(control)?.contains("memory") == true { return }
-        try ControlGroup.write("+memory", to: control)
-        Cleanup.add(undo: { try? ControlGroup.write("-memory", to: control) })
     }
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ControlGroups
 import Foundation
 
 /// Drives one run: starts its child in a cgroup, brings the neighbour in and out, and writes down what happens.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import CacheSimulation
+import ControlGroups
 import Foundation
 import Glibc
 import MemoryCaching

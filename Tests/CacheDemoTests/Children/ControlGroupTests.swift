@@ -4,10 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ControlGroups
 import Foundation
 import Testing
-
-@testable import cache_demo
 
 /// Against a directory of plain files, laid out as the kernel does.
 @Suite struct ControlGroupTests {

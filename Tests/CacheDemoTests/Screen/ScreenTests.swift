@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
+import ControlGroups
 import Testing
 
 @testable import cache_demo

@@ -67,4 +67,22 @@ extension Loader {
             isAgain = true
         }
     }
+
+    /// How a load of `key` is known to end for now: with a fallback, or with an error that `E` can express.
+    func knownEnd<E: Error>(of key: Key, as: E.Type) -> Result<Value, E>? {
+        if let failures, let failure = failures.value(forKey: key) {
+            if let value = store.fallback(forKey: key) { return .success(didFallBack(to: value)) }
+            if let failure = failure as? E { return .failure(failure) }
+        }
+        if timeouts?.soft != nil, flights.flight(of: key)?.isOverdue == true, let value = store.fallback(forKey: key) {
+            return .success(didFallBack(to: value))
+        }
+        return nil
+    }
+
+    /// A caller is answered with a fallback: counts it.
+    func didFallBack(to value: Value) -> Value {
+        counters.fallbacks.add(1, ordering: .relaxed)
+        return value
+    }
 }

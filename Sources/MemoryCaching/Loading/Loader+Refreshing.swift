@@ -60,15 +60,4 @@ extension Loader {
         flights.landUnloaded(flight, .absent)
         return nil
     }
-
-    /// The load of a flight has failed: where it was a refresh, the stale window has had its one.
-    func didFail(_ flight: Flight<Key, Value>, _ error: any Error) {
-        if flight.isRefresh { didFindNothing(for: flight) } else { remember(error, of: flight) }
-    }
-
-    /// A bulk load had no value for the flight's key: a refresh that finds nothing is not repeated either.
-    func didFindNothing(for flight: Flight<Key, Value>) {
-        guard case .stale(let deadline) = flight.ticket.target else { return }
-        store.noteFailedRefresh(of: flight.key, deadline: deadline)
-    }
 }

@@ -31,6 +31,13 @@ extension Loader {
         return nil
     }
 
+    /// What `value` costs where the caller does not say, in a store with this limit (0 or less: none). May run the
+    /// owner's code.
+    @inlinable
+    func cost(of value: Value, forKey key: Key, limit: Int) -> Int {
+        hasCostClosure || limit > 0 ? costOfValue(key, value) : 0
+    }
+
     /// The value for a key that was not there a moment ago, made on this thread and stored unless another one is first.
     @usableFromInline
     func madeValue<E: Error>(forKey key: Key, _ make: () throws(E) -> Value) throws(E) -> Value {

@@ -64,13 +64,6 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         hasStaleWindow = staleWindow > 0
     }
 
-    /// What `value` costs where the caller does not say, in a store with this limit (0 or less: none). May run the
-    /// owner's code.
-    @inlinable
-    func cost(of value: Value, forKey key: Key, limit: Int) -> Int {
-        hasCostClosure || limit > 0 ? costOfValue(key, value) : 0
-    }
-
     /// Whether a change of a key must be told: something is being loaded, or failures may be remembered.
     ///
     /// Sequentially consistent, because the program has just changed what loads read: either it sees the load that
@@ -101,33 +94,6 @@ final class Loader<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func willRemoveAll(where isInvalid: (Key) -> Bool) {
         flights.revokeAll(where: isInvalid)
         failures?.removeAll(where: isInvalid)
-    }
-
-    /// How a load of `key` is known to end for now: with a fallback, or with an error that `E` can express.
-    func knownEnd<E: Error>(of key: Key, as: E.Type) -> Result<Value, E>? {
-        if let failures, let failure = failures.value(forKey: key) {
-            if let value = store.fallback(forKey: key) { return .success(didFallBack(to: value)) }
-            if let failure = failure as? E { return .failure(failure) }
-        }
-        if timeouts?.soft != nil, flights.flight(of: key)?.isOverdue == true, let value = store.fallback(forKey: key) {
-            return .success(didFallBack(to: value))
-        }
-        return nil
-    }
-
-    /// A caller is answered with a fallback: counts it.
-    func didFallBack(to value: Value) -> Value {
-        counters.fallbacks.add(1, ordering: .relaxed)
-        return value
-    }
-
-    /// The load of a flight has failed that was no refresh: remembers the error where the options say so. What says
-    /// something about the caller rather than about the key is not remembered.
-    func remember(_ error: any Error, of flight: Flight<Key, Value>) {
-        guard let failures, !(error is CancellationError), !(error is CacheLoadingError) else { return }
-        failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
-        // A change revokes first and forgets then; looking after the note leaves it no gap to slip through.
-        if flight.ticket.isRevoked { failures.removeValue(forKey: flight.key) }
     }
 
     /// How many callers have joined the flight of `key` and still want its result: what tests wait for.

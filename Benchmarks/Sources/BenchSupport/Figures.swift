@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import CacheSimulation
+
 /// Seconds that `body` takes.
 public func seconds(_ body: () -> Void) -> Double { ContinuousClock().measure(body) / .seconds(1) }
 
@@ -19,19 +21,13 @@ extension [Double] {
 
 extension Double {
     /// With so many digits after the point, all of them shown.
-    public func fixed(_ places: Int = 2) -> String {
-        guard isFinite else { return "–" }
-        var scale = 1.0
-        for _ in 0..<places { scale *= 10 }
-        let scaled = (magnitude * scale).rounded()
-        let digits = String(Int(scaled))
-        let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
-        let sign = self < 0 && scaled > 0 ? "-" : ""
-        return sign + (places == 0 ? padded : "\(padded.dropLast(places)).\(padded.suffix(places))")
-    }
+    public func fixed(_ places: Int = 2) -> String { Quantity.fixed(self, decimals: places) }
 }
 
 extension String {
+    /// With spaces before it up to `width`: figures one below the other.
+    public func indented(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+
     /// With spaces after it up to `width`.
     public func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

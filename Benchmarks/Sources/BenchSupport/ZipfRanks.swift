@@ -9,12 +9,12 @@ import CacheSimulation
 /// An endless stream of ranks, from 0, most popular first, in which rank *r* has probability ∝ 1 / (*r* + 1)^exponent.
 public struct ZipfRanks: Sequence, IteratorProtocol {
     private let distribution: ZipfDistribution
-    private var random: SplitMix64
+    private var random: SeededGenerator
 
     /// Ranks below `keys`, repeating from `seed`.
     public init(keys: Int, exponent: Double, seed: UInt64) {
         distribution = ZipfDistribution(count: keys, exponent: exponent)
-        random = SplitMix64(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// The next rank; never nil.

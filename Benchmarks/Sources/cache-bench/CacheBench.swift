@@ -126,7 +126,7 @@ struct CacheBench: ParsableCommand {
         print(table.text)
         if threads.contains(where: { $0 > 1 }) {
             let trip = RoundTrip.nanoseconds()
-            let figure = trip < 10_000 ? String(format: "%.0f ns", trip) : "not measured, the machine is busy"
+            let figure = trip < 10_000 ? trip.fixed(0) + " ns" : "not measured, the machine is busy"
             print("a cache line between two threads and back: \(figure)")
         }
         for figure in table.figures() { print(figure) }

@@ -6,6 +6,7 @@
 
 import ArgumentParser
 import BenchSupport
+import CacheSimulation
 import Foundation
 import MemoryCaching
 import Synchronization
@@ -159,7 +160,7 @@ struct KeyBench: ParsableCommand {
 
     /// Over all 64 bits, so that nobody profits from keys in a row.
     private static func spread(_ number: Int) -> Int {
-        Int(truncatingIfNeeded: SplitMix64.mix(UInt64(number) &+ 0x1234_5678))
+        Int(truncatingIfNeeded: SeededGenerator.mix(UInt64(number) &+ 0x1234_5678))
     }
 
     private static func text(_ number: Int, bytes: Int) -> String {

@@ -6,6 +6,7 @@
 
 import ArgumentParser
 import BenchSupport
+import CacheSimulation
 import MemoryCaching
 
 let keyCount = 100_000
@@ -13,7 +14,7 @@ let requestCount = 1 << 20
 let rounds = 15
 
 /// The key of a rank: scattered, so that popular ones are not neighbours.
-func key(_ rank: Int) -> UInt64 { SplitMix64.mix(UInt64(rank)) }
+func key(_ rank: Int) -> UInt64 { SeededGenerator.mix(UInt64(rank)) }
 
 func nanoseconds(_ body: @Sendable () async -> UInt64) async -> Double {
     let clock = ContinuousClock()

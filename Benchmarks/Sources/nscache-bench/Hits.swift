@@ -28,8 +28,10 @@ func compareHits() {
         }
         let ratio = zip(times.theirs, times.ours).map { $0 / $1 }.median
         print(
-            name.padding(toLength: 38, withPad: " ", startingAt: 0),
-            String(format: "%9.0f ns %9.0f ns %8.1f", times.theirs.median, times.ours.median, ratio)
+            name.padded(to: 38),
+            times.theirs.median.fixed(0).indented(to: 9) + " ns",
+            times.ours.median.fixed(0).indented(to: 9) + " ns",
+            ratio.fixed(1).indented(to: 8)
         )
     }
 
@@ -72,9 +74,8 @@ func compareHitRatios() {
         return Double(hits) / Double(stream.count)
     }
     let (theirs, ours) = (ratio(Theirs<NSNumber, NSNumber>()), ratio(Ours<NSNumber, NSNumber>()))
-    print(
-        String(format: "hit ratio, room for a tenth                 %9.3f    %9.3f %8.2f", theirs, ours, ours / theirs)
-    )
+    let figures = [theirs.fixed(3).indented(to: 14), ours.fixed(3).indented(to: 12), (ours / theirs).fixed()]
+    print("hit ratio, room for a tenth".padded(to: 39) + figures[0] + figures[1] + figures[2].indented(to: 9))
 }
 
 /// Insertions whose costs rise, the worst case of an order by cost.
@@ -82,21 +83,17 @@ func compareAscendingCosts() {
     func time<Cache: ObjectCache<NSNumber, NSNumber>>(_ cache: Cache, _ keys: [NSNumber]) -> Double {
         seconds { for (cost, key) in keys.enumerated() { cache.setObject(key, forKey: key, cost: cost) } }
     }
+    func report(_ count: Int, _ theirs: String, _ ours: Double, _ ratio: String = "") {
+        let name = "\(count) inserts, ascending costs".padded(to: 38)
+        print(name + theirs.indented(to: 12) + "\(ours.fixed(4)) s".indented(to: 13) + ratio.indented(to: 9))
+    }
     let keys = (0..<100_000).map { NSNumber(value: $0) }
     for count in [5_000, 10_000, 20_000] {
         let some = Array(keys.prefix(count))
         let theirs = time(Theirs<NSNumber, NSNumber>(), some)
         let ours = time(Ours<NSNumber, NSNumber>(), some)
-        print(
-            String(
-                format: "%6d inserts, ascending costs             %9.3f s  %9.4f s %8.0f",
-                count,
-                theirs,
-                ours,
-                theirs / ours
-            )
-        )
+        report(count, "\(theirs.fixed(3)) s", ours, "× \((theirs / ours).fixed(0))")
     }
     let ours = time(Ours<NSNumber, NSNumber>(), keys)
-    print(String(format: "%6d inserts, ascending costs             minutes      %9.4f s", keys.count, ours))
+    report(keys.count, "minutes", ours)
 }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import ArgumentParser
-import Foundation
+import BenchSupport
 
 /// Looks for the longest call: an average hides the one caller who pays for all.
 @main
@@ -22,10 +22,11 @@ struct PauseBench: ParsableCommand {
     )
 
     static func report(_ name: String, _ pauses: Pauses) {
-        let milliseconds = { (time: Int64) in String(format: "%11.3f", Double(time) / 1e6) }
-        let times = [pauses.worst, pauses.worstUndisturbed, pauses.worstUnshared].map(milliseconds).joined()
-        let counts = [String(format: "%10d", pauses.calls), String(format: "%9d", pauses.overOneMillisecond)]
-        print(name.padding(toLength: 19, withPad: " ", startingAt: 0) + counts[0] + times + counts[1])
+        let times = [pauses.worst, pauses.worstUndisturbed, pauses.worstUnshared].map { time in
+            (Double(time) / 1e6).fixed(3).indented(to: 11)
+        }
+        let counts = ["\(pauses.calls)".indented(to: 10), "\(pauses.overOneMillisecond)".indented(to: 9)]
+        print(name.padded(to: 19) + counts[0] + times.joined() + counts[1])
     }
 
     static func heading() {

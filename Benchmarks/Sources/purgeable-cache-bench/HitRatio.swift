@@ -6,6 +6,7 @@
 
 import ArgumentParser
 import BenchSupport
+import CacheSimulation
 import MemoryCaching
 
 /// The hit ratio of a full cache in a container, beside a CLOCK cache of ordinary memory with a given budget.
@@ -46,7 +47,7 @@ struct HitRatio: ParsableCommand {
     private func ratio(find: (UInt64) -> Bool, insert: (UInt64) -> Void) -> Double {
         var hits = 0
         for (lookup, rank) in ZipfRanks(keys: keys, exponent: skew, seed: 3).prefix(lookups).enumerated() {
-            let key = SplitMix64.mix(UInt64(rank))
+            let key = SeededGenerator.mix(UInt64(rank))
             if find(key) { hits += lookup * 2 >= lookups ? 1 : 0 } else { insert(key) }
         }
         return Double(hits) / Double(lookups - lookups / 2)

@@ -6,6 +6,7 @@
 
 import ArgumentParser
 import BenchSupport
+import CacheSimulation
 import MemoryCaching
 
 /// The time of a hit beside `Dictionary<UInt64, [UInt8]>`, both giving a fresh array, and the memory beyond payload and
@@ -21,7 +22,7 @@ struct Hits: ParsableCommand {
     @Option(help: "Rounds; the median counts.") var rounds = 5
 
     func run() {
-        var numbers = SplitMix64(seed: 7)
+        var numbers = SeededGenerator(seed: 7)
         let keys = (0..<lookups).map { _ in numbers.next() % UInt64(items) }
         let payload = [UInt8](repeating: 1, count: size)
         let before = residentBytes()

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 /// Numbers as people read them, the same in every locale.
-package enum Quantity {
+public enum Quantity {
     /// 64000000 → "64 MB".
-    package static func bytes(_ count: Int) -> String {
+    public static func bytes(_ count: Int) -> String {
         var value = Double(count), unit = "B"
         for larger in ["kB", "MB", "GB", "TB"] where value >= 1000 {
             value /= 1000
@@ -17,7 +17,7 @@ package enum Quantity {
     }
 
     /// With so many decimals, all of them shown.
-    package static func fixed(_ value: Double, decimals: Int) -> String {
+    public static func fixed(_ value: Double, decimals: Int) -> String {
         guard value.isFinite else { return "–" }
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
@@ -30,7 +30,7 @@ package enum Quantity {
     }
 
     /// With at most so many decimals, none of them a closing zero.
-    package static func plain(_ value: Double, decimals: Int = 3) -> String {
+    public static func plain(_ value: Double, decimals: Int = 3) -> String {
         var text = fixed(value, decimals: decimals)
         if text.contains(".") {
             while text.last == "0" { text.removeLast() }
@@ -40,7 +40,7 @@ package enum Quantity {
     }
 
     /// 0.123 → "12.3 %".
-    package static func percent(_ ratio: Double, decimals: Int = 1) -> String {
+    public static func percent(_ ratio: Double, decimals: Int = 1) -> String {
         "\(fixed(ratio * 100, decimals: decimals)) %"
     }
 }

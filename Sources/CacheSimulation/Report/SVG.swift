@@ -6,10 +6,10 @@
 
 /// An SVG drawing as text. What is drawn has classes, not colours: so a dark page has looks of its own, and whoever
 /// draws gives a style sheet. Words are escaped, numbers have one decimal at most.
-package enum SVG {
+public enum SVG {
     /// A whole document of `elements` on a page. `style` may use the page's colours (`--page`, `--ink`, `--dim`,
     /// `--grid`) and the classes `end` and `middle` for where text is anchored.
-    package static func document(
+    public static func document(
         width: Double,
         height: Double,
         title: String,
@@ -33,28 +33,28 @@ package enum SVG {
     }
 
     /// `elements`, moved down by `y`.
-    package static func group(y: Double, _ elements: [String]) -> String {
+    public static func group(y: Double, _ elements: [String]) -> String {
         "<g transform=\"translate(0 \(number(y)))\">\n\(elements.joined(separator: "\n"))\n</g>"
     }
 
     /// `words` with the foot of its letters at `y`.
-    package static func text(_ words: String, _ x: Double, _ y: Double, _ name: String) -> String {
+    public static func text(_ words: String, _ x: Double, _ y: Double, _ name: String) -> String {
         "<text x=\"\(number(x))\" y=\"\(number(y))\" class=\"\(name)\">\(escaped(words))</text>"
     }
 
     /// A straight line.
-    package static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ name: String) -> String {
+    public static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ name: String) -> String {
         "<line x1=\"\(number(x1))\" y1=\"\(number(y1))\" x2=\"\(number(x2))\" y2=\"\(number(y2))\" class=\"\(name)\"/>"
     }
 
     /// Straight lines from point to point.
-    package static func polyline(_ points: [(x: Double, y: Double)], _ name: String) -> String {
+    public static func polyline(_ points: [(x: Double, y: Double)], _ name: String) -> String {
         let places = points.map { "\(number($0.x)),\(number($0.y))" }.joined(separator: " ")
         return "<polyline points=\"\(places)\" class=\"\(name)\"/>"
     }
 
     /// A rectangle with its corner at `x`, `y`.
-    package static func rect(
+    public static func rect(
         _ x: Double,
         _ y: Double,
         width: Double,
@@ -66,12 +66,12 @@ package enum SVG {
     }
 
     /// A filled circle.
-    package static func circle(_ x: Double, _ y: Double, radius: Double, _ name: String) -> String {
+    public static func circle(_ x: Double, _ y: Double, radius: Double, _ name: String) -> String {
         "<circle cx=\"\(number(x))\" cy=\"\(number(y))\" r=\"\(number(radius))\" class=\"\(name)\"/>"
     }
 
     /// A coordinate.
-    package static func number(_ value: Double) -> String { Quantity.plain(value, decimals: 1) }
+    public static func number(_ value: Double) -> String { Quantity.plain(value, decimals: 1) }
 
     /// Light, and dark where the reader's system is.
     private static let pageStyle = """

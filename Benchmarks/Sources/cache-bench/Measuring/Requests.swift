@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import BenchSupport
+import CacheSimulation
 
 /// How often each key is asked for.
 enum RequestDistribution: String, CaseIterable {
@@ -27,13 +28,13 @@ struct Requests: Sendable {
         switch distribution {
         case .zipf: ranks = ZipfRanks(keys: keys, exponent: 0.99, seed: seed).prefix(Self.count).map { UInt32($0) }
         case .uniform:
-            var random = SplitMix64(seed: seed)
+            var random = SeededGenerator(seed: seed)
             ranks = (0..<Self.count).map { _ in UInt32.random(in: 0..<UInt32(keys), using: &random) }
         }
     }
 
     /// The key of a rank: spread over all 64 bits, so that nobody profits from keys in a row.
-    static func key(_ rank: Int) -> UInt64 { SplitMix64.mix(UInt64(rank) &+ 0x1234_5678) }
+    static func key(_ rank: Int) -> UInt64 { SeededGenerator.mix(UInt64(rank) &+ 0x1234_5678) }
 }
 
 /// Request streams, made once for all implementations and kinds of keys.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import CacheSimulation
 import Foundation
 
 /// The table as a drawing: a row of panels a workload, a panel a number of threads, a bar an implementation.
@@ -16,7 +17,7 @@ struct ThroughputChart {
         let threads = Set(table.measurements.map(\.threads)).sorted()
         let workloads = table.measurements.map(\.workload).unique
         let panelHeight = 36 + Double(table.names.count) * Self.barHeight
-        var body = ""
+        var panels: [String] = []
         for (row, workload) in workloads.enumerated() {
             for (column, count) in threads.enumerated() {
                 guard let values = table.medians[Measurement(workload: workload, threads: count)] else { continue }
@@ -25,46 +26,52 @@ struct ThroughputChart {
                     table.medians[Measurement(workload: workload, threads: $0)]?.values.max()
                 }
                 let origin = (x: Double(column) * Self.panelWidth, y: Self.top + Double(row) * panelHeight)
-                body += "<g transform=\"translate(\(origin.x) \(origin.y))\">\n"
                 let plural = count == 1 ? "1 thread" : "\(count) threads"
-                body += panel("\(Self.title(workload)), \(plural)", values, most.max() ?? 1) + "</g>\n"
+                panels += panel("\(Self.title(workload)), \(plural)", at: origin, values, most.max() ?? 1)
             }
         }
-        let width = Int(Double(threads.count) * Self.panelWidth) + 10
-        let height = Int(Self.top + Double(workloads.count) * panelHeight)
-        return """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" \
-            height="\(height)" font-family="Helvetica, Arial, sans-serif" font-size="12">
-            <style>text{fill:#57606a}.page{fill:#fff}.title{fill:#1f2328;font-weight:bold}.peer{fill:#b8bec8}
-            .ours{fill:#0969da}@media (prefers-color-scheme:dark){text{fill:#9198a1}.page{fill:#0d1117}
-            .title{fill:#e6edf3}.peer{fill:#484f58}.ours{fill:#4493f8}}</style>
-            <rect class="page" width="100%" height="100%"/>
-            <text class="title" x="16" y="26" font-size="16">Millions of requests a second</text>
-            <text x="16" y="44">\(requests), \(ProcessInfo.processInfo.activeProcessorCount) cores, medians of one \
-            sitting</text>
-            \(body)</svg>
-
-            """
+        let heading = "Millions of requests a second"
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        return SVG.document(
+            width: Double(threads.count) * Self.panelWidth + 10,
+            height: Self.top + Double(workloads.count) * panelHeight,
+            title: "cache-bench: \(heading.lowercased())",
+            style: Self.style,
+            [
+                SVG.text(heading, 16, 26, "title heading"),
+                SVG.text("\(requests), \(cores) cores, medians of one sitting", 16, 44, ""),
+            ] + panels
+        )
     }
 
-    private func panel(_ title: String, _ values: [String: Double], _ most: Double) -> String {
+    private func panel(
+        _ title: String,
+        at origin: (x: Double, y: Double),
+        _ values: [String: Double],
+        _ most: Double
+    ) -> [String] {
         let room = Self.panelWidth - Self.nameRoom - Self.valueRoom
-        var text = "<text class=\"title\" x=\"16\" y=\"12\">\(title)</text>\n"
+        let bars = origin.x + Self.nameRoom
+        var elements = [SVG.text(title, origin.x + 16, origin.y + 12, "title")]
         for (index, name) in table.names.enumerated() {
             guard let value = values[name] else { continue }
-            let y = 20 + Double(index) * Self.barHeight
+            let y = origin.y + 20 + Double(index) * Self.barHeight
             let length = max(1, value / most * room)
             let kind = name.hasPrefix("MemoryCache") || name.hasPrefix("NSCache") ? "ours" : "peer"
-            text += "<text x=\"\(Self.nameRoom - 6)\" y=\"\(y + 12)\" text-anchor=\"end\">\(name)</text>\n"
-            text += "<rect class=\"\(kind)\" x=\"\(Self.nameRoom)\" y=\"\(y + 1)\" "
-            text += "width=\"\(Self.decimal(length))\" height=\"\(Self.barHeight - 3)\" rx=\"2\"/>\n"
-            text += "<text x=\"\(Self.decimal(Self.nameRoom + length + 5))\" y=\"\(y + 12)\">"
-            text += "\(ThroughputTable.number(value))</text>\n"
+            elements += [
+                SVG.text(name, bars - 6, y + 12, "end"),
+                SVG.rect(bars, y + 1, width: length, height: Self.barHeight - 3, kind),
+                SVG.text(ThroughputTable.number(value), bars + length + 5, y + 12, ""),
+            ]
         }
-        return text
+        return elements
     }
 
-    private static func decimal(_ value: Double) -> String { String(format: "%.1f", value) }
+    private static let style = """
+        text{font-size:12px}.title{font-weight:bold;fill:var(--ink)}.heading{font-size:16px}
+        .peer{fill:#b8bec8}.ours{fill:#0969da}
+        @media (prefers-color-scheme:dark){.peer{fill:#484f58}.ours{fill:#4493f8}}
+        """
 
     /// What is asked for, for the line under the heading.
     private var requests: String {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-import Foundation
+import BenchSupport
 
 /// One row: a workload with a number of threads.
 struct Measurement: Hashable {
@@ -39,24 +39,23 @@ struct ThroughputTable {
             let cells = names.map { name in
                 guard let value = medians[measurement]?[name] else { return "–" }
                 let base = medians[measurement]?[yardstick] ?? 0
-                let ratio = base > 0 ? String(format: "%.2f", value / base) : "–"
+                let ratio = base > 0 ? (value / base).fixed() : "–"
                 return "\(Self.number(value)) (\(ratio))"
             }
             rows.append([measurement.title(namingZipf: namesZipf)] + cells)
         }
         if !bytes.isEmpty {
-            let cells = names.map { name in bytes[name].map { String(format: "%.1f", $0) } ?? "–" }
+            let cells = names.map { name in bytes[name].map { $0.fixed(1) } ?? "–" }
             rows.append(["bytes/entry, payload of 16 in it"] + cells)
         }
         if !bytesUnderChurn.isEmpty {
-            let cells = names.map { name in bytesUnderChurn[name].map { String(format: "%.1f", $0) } ?? "–" }
+            let cells = names.map { name in bytesUnderChurn[name].map { $0.fixed(1) } ?? "–" }
             rows.append(["the same, full and evicting"] + cells)
         }
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             row.enumerated().map { column, cell in
-                let padding = String(repeating: " ", count: widths[column] - cell.count)
-                return column == 0 ? cell + padding : padding + cell
+                column == 0 ? cell.padded(to: widths[column]) : cell.indented(to: widths[column])
             }.joined(separator: "  ")
         }.joined(separator: "\n") + "\n"
     }
@@ -101,9 +100,9 @@ struct ThroughputTable {
         return lines.compactMap { title, value, goal in
             guard let value else { return nil }
             let verdict = value >= goal ? "reached" : "NOT reached"
-            return "\(title): \(String(format: "%.2f", value)) (at least \(goal)): \(verdict)"
+            return "\(title): \(value.fixed()) (at least \(goal)): \(verdict)"
         }
     }
 
-    static func number(_ value: Double) -> String { String(format: value < 10 ? "%.2f" : "%.1f", value) }
+    static func number(_ value: Double) -> String { value.fixed(value < 10 ? 2 : 1) }
 }

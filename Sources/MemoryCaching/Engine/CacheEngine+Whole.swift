@@ -33,10 +33,7 @@ extension CacheEngine {
         let withoutLock = lookupsWithoutLock
         result.hits += withoutLock.hits
         result.misses += withoutLock.misses
-        if let figures = membership?.figures {
-            result.bytesAskedUnderPressure = figures.bytesAsked.load(ordering: .relaxed)
-            result.bytesReturnedUnderPressure = figures.bytesReturned.load(ordering: .relaxed)
-        }
+        membership?.write(to: &result)
         result.count = entryCount
         result.totalCost = heldCost
         return result

@@ -52,6 +52,12 @@ package final class PressureMembership: Sendable {
             isNearMark: governor.isNearMark.load(ordering: .relaxed)
         )
     }
+
+    /// What the governor has asked of the cache, and what the cache gave.
+    func write(to statistics: inout CacheStatistics) {
+        statistics.bytesAskedUnderPressure = figures.bytesAsked.load(ordering: .relaxed)
+        statistics.bytesReturnedUnderPressure = figures.bytesReturned.load(ordering: .relaxed)
+    }
 }
 
 /// What a cache and the governor tell each other, in atomics that both own: the governor may look at a cache's figures
@@ -68,8 +74,8 @@ package final class PressureFigures: Sendable {
     let leastCharge = Atomic(Int(InsertionEstimate.pessimistic))
     let bytesPerEntry = Atomic(Int(InsertionEstimate.pessimistic))
     /// Bytes that the governor has asked this cache to give back, and bytes that the cache said it gave.
-    package let bytesAsked = Atomic(0)
-    package let bytesReturned = Atomic(0)
+    let bytesAsked = Atomic(0)
+    let bytesReturned = Atomic(0)
     /// The bits of the price that the cache named last, and when; see ``MemoryGovernor/Participant/price(at:)``.
     let price = Atomic<UInt64>(0)
     let pricedAt = Atomic<UInt64>(0)

@@ -31,43 +31,24 @@ class KeyStorage: @unchecked Sendable {
 final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     // Sendable: as in the superclass.
 
-    private struct Part {
-        var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Key>>?
-        var count = 0
-        var room = 0
-    }
-
-    private let parts: UnsafeMutablePointer<Part>
+    private let parts: UnsafeMutablePointer<ChunkedSlots<Key>>
 
     override init() {
         parts = .allocate(capacity: PurgeableStore.shardCount)
-        parts.initialize(repeating: Part(), count: PurgeableStore.shardCount)
+        parts.initialize(repeating: ChunkedSlots(), count: PurgeableStore.shardCount)
     }
 
     deinit {
         // The store has moved every key out.
-        for shard in 0..<PurgeableStore.shardCount {
-            for chunk in 0..<parts[shard].count { parts[shard].chunks![chunk].deallocate() }
-            parts[shard].chunks?.deallocate()
-        }
+        for shard in 0..<PurgeableStore.shardCount { parts[shard].deallocate() }
         parts.deallocate()
     }
 
-    private func pointer(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {
-        parts[shard].chunks![slot >> PurgeableIndex.chunkBits] + slot & (PurgeableIndex.chunkSize - 1)
-    }
-
     /// Chunks of room that a shard has.
-    func chunkCount(shard: Int) -> Int { parts[shard].count }
+    func chunkCount(shard: Int) -> Int { parts[shard].chunkCount }
 
     /// The key in a slot.
-    func key(shard: Int, slot: Int) -> Key { pointer(shard, slot).pointee }
-
-    /// Copies the keys in `slots`.
-    func copy(_ slots: [Int], of shard: Int, to keys: inout [Key]) {
-        keys.reserveCapacity(slots.count)
-        for slot in slots { keys.append(key(shard: shard, slot: slot)) }
-    }
+    func key(shard: Int, slot: Int) -> Key { parts[shard][slot].pointee }
 
     /// Puts a key into a slot that has none.
     func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
@@ -75,40 +56,20 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     override func anyKey(shard: Int, slot: Int) -> Any? { key(shard: shard, slot: slot) }
 
     override func bits(shard: Int, slot: Int) -> [UInt8] {
-        Array(UnsafeRawBufferPointer(start: pointer(shard, slot), count: MemoryLayout<Key>.size))
+        Array(UnsafeRawBufferPointer(start: parts[shard][slot], count: MemoryLayout<Key>.size))
     }
 
-    override func moveOut(shard: Int, slot: Int, into bag: inout [Any]) { bag.append(pointer(shard, slot).move()) }
+    override func moveOut(shard: Int, slot: Int, into bag: inout [Any]) { bag.append(parts[shard][slot].move()) }
 
     override func move(shard: Int, slot: Int, toShard other: Int, slot otherSlot: Int) {
-        place(other, otherSlot).moveInitialize(from: pointer(shard, slot), count: 1)
+        place(other, otherSlot).moveInitialize(from: parts[shard][slot], count: 1)
     }
 
-    override func shrink(shard: Int, toSlots count: Int) {
-        let kept = (count + PurgeableIndex.chunkSize - 1) >> PurgeableIndex.chunkBits
-        while parts[shard].count > kept {
-            parts[shard].count -= 1
-            parts[shard].chunks![parts[shard].count].deallocate()
-        }
-    }
+    override func shrink(shard: Int, toSlots count: Int) { parts[shard].shrink(toSlots: count) }
 
+    /// The place of a slot, for which memory is made where there is none.
     private func place(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {
-        while slot >> PurgeableIndex.chunkBits >= parts[shard].count { addChunk(shard) }
-        return pointer(shard, slot)
-    }
-
-    private func addChunk(_ shard: Int) {
-        if parts[shard].count == parts[shard].room {
-            let room = max(8, parts[shard].room * 2)
-            let grown = UnsafeMutablePointer<UnsafeMutablePointer<Key>>.allocate(capacity: room)
-            if let chunks = parts[shard].chunks {
-                grown.moveInitialize(from: chunks, count: parts[shard].count)
-                chunks.deallocate()
-            }
-            parts[shard].chunks = grown
-            parts[shard].room = room
-        }
-        (parts[shard].chunks! + parts[shard].count).initialize(to: .allocate(capacity: PurgeableIndex.chunkSize))
-        parts[shard].count += 1
+        while slot >= parts[shard].capacity { parts[shard].addChunk() }
+        return parts[shard][slot]
     }
 }

@@ -127,18 +127,18 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
 
     /// Values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
     public var countLimit: Int {
-        get { store.room.count.limit }
+        get { store.room.countLimit }
         set {
-            store.room.count.limit = newValue
+            store.room.countLimit = newValue
             store.enforceLimits()
         }
     }
 
     /// Bytes of values at most; 0 or less is no limit. Lowering it evicts at once, on this thread.
     public var totalCostLimit: Int {
-        get { store.room.bytes.limit }
+        get { store.room.totalCostLimit }
         set {
-            store.room.bytes.limit = newValue
+            store.room.totalCostLimit = newValue
             store.enforceLimits()
         }
     }
@@ -270,7 +270,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         store.removeExpired()
         store.maintain(.question)
         store.tellRemovals()
-        return store.room.count.held
+        return store.room.count
     }
 
     /// Bytes of values held, like ``count``.
@@ -278,7 +278,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         store.removeExpired()
         store.maintain(.question)
         store.tellRemovals()
-        return store.room.bytes.held
+        return store.room.byteCount
     }
 
     /// Evicts values until `count` are left, those first that were not read lately.

@@ -6,7 +6,7 @@
 
 internal import Synchronization
 
-/// What is counted outside of the shards: rare events.
+/// What is counted outside of the shards: what becomes of an entry is known when its shard's lock has been let go of.
 struct PurgeableCounters: ~Copyable {
     let refusals = Atomic<Int>(0)
     let purged = Atomic<Int>(0)
@@ -16,8 +16,6 @@ struct PurgeableCounters: ~Copyable {
     let replaced = Atomic<Int>(0)
     let removed = Atomic<Int>(0)
     let expired = Atomic<Int>(0)
-    let bytesAsked = Atomic<Int>(0)
-    let bytesReturned = Atomic<Int>(0)
 
     func refused() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
@@ -37,8 +35,6 @@ struct PurgeableCounters: ~Copyable {
     func write(to statistics: inout CacheStatistics) {
         statistics.refusals = refusals.load(ordering: .relaxed)
         statistics.purged = purged.load(ordering: .relaxed)
-        statistics.bytesAskedUnderPressure = bytesAsked.load(ordering: .relaxed)
-        statistics.bytesReturnedUnderPressure = bytesReturned.load(ordering: .relaxed)
         statistics.removalCounts[.countLimit] = countLimit.load(ordering: .relaxed)
         statistics.removalCounts[.costLimit] = costLimit.load(ordering: .relaxed)
         statistics.removalCounts[.memoryPressure] = memoryPressure.load(ordering: .relaxed)

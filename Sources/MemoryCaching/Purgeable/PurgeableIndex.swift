@@ -24,9 +24,7 @@ struct PurgeableIndex: ~Copyable {
         var location: UInt64
     }
 
-    /// 128 entries are 2 KiB: little to waste in each of many shards, and 1/16 byte an entry for the directory.
-    static let chunkBits = 7
-    static let chunkSize = 1 << chunkBits
+    static var chunkSize: Int { ChunkedSlots<Entry>.chunkSize }
     static let maximumSlots = 1 << 24 - 2
     private static let empty: UInt32 = 0
     private static let tombstone: UInt32 = 1
@@ -39,9 +37,7 @@ struct PurgeableIndex: ~Copyable {
     private(set) var capacity: Int
     /// Words that are not empty, tombstones among them.
     private var occupied = 0
-    private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>?
-    private var chunkCount = 0
-    private var chunkRoom = 0
+    private var entries = ChunkedSlots<Entry>(alignment: AlignedMemory.alignment)
     private var firstFree: UInt64 = .max
 
     /// Entries.
@@ -56,15 +52,12 @@ struct PurgeableIndex: ~Copyable {
 
     deinit {
         table.deallocate()
-        for i in 0..<chunkCount { chunks![i].deallocate() }
-        chunks?.deallocate()
+        entries.deallocate()
     }
 
     /// The entry in `slot`.
     @inline(__always)
-    subscript(slot: Int) -> UnsafeMutablePointer<Entry> {
-        chunks.unsafelyUnwrapped[slot >> Self.chunkBits] + (slot & (Self.chunkSize - 1))
-    }
+    subscript(slot: Int) -> UnsafeMutablePointer<Entry> { entries[slot] }
 
     /// Calls `body` with each slot that may hold the key, until it answers false.
     @inline(__always)
@@ -163,31 +156,11 @@ struct PurgeableIndex: ~Copyable {
             return slot
         }
         guard slotCount < Self.maximumSlots else { return nil }
-        if slotCount == chunkCount << Self.chunkBits { addChunk() }
+        if slotCount == entries.capacity { entries.addChunk() }
         slotCount += 1
         return slotCount - 1
     }
 
-    private mutating func addChunk() {
-        if chunkCount == chunkRoom {
-            let room = max(8, chunkRoom * 2)
-            let grown = UnsafeMutablePointer<UnsafeMutablePointer<Entry>>.allocate(capacity: room)
-            if let chunks {
-                grown.moveInitialize(from: chunks, count: chunkCount)
-                chunks.deallocate()
-            }
-            chunks = grown
-            chunkRoom = room
-        }
-        let bytes = UnsafeMutableRawPointer.allocate(
-            byteCount: Self.chunkSize * MemoryLayout<Entry>.stride,
-            alignment: 64
-        )
-        let chunk = bytes.bindMemory(to: Entry.self, capacity: Self.chunkSize)
-        (chunks! + chunkCount).initialize(to: chunk)
-        chunkCount += 1
-    }
-
     /// Bytes of ordinary memory behind the index.
-    var byteCount: Int { capacity * 4 + chunkCount * Self.chunkSize * MemoryLayout<Entry>.stride + chunkRoom * 8 }
+    var byteCount: Int { capacity * 4 + entries.byteCount }
 }

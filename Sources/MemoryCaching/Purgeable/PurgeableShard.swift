@@ -23,13 +23,6 @@ struct PurgeableShard: ~Copyable {
         ShardLock(guarding: UnsafeMutableRawPointer(address + 1))
     }
 
-    /// What has happened in one shard. Sums over the shards are all that is ever asked for.
-    struct Counters {
-        var hits = 0
-        var misses = 0
-        var insertions = 0
-    }
-
     struct State: ~Copyable {
         var index = PurgeableIndex()
         /// Values too long for the log; an entry's location holds the place.
@@ -43,7 +36,8 @@ struct PurgeableShard: ~Copyable {
         var credit = InsertionCredit()
         /// Made with the first entry that has a lifetime. Counts slots from 1.
         var wheel: TimerWheel?
-        var counters = Counters()
+        var lookups = LookupCounters()
+        var insertions = 0
         var operations = 0
 
         /// Keeps a large value for the entry in `slot` and answers its location.

@@ -109,7 +109,7 @@ extension PurgeableStore {
     func empty(_ segment: Int, _ cause: RemovalCause) -> Int {
         guard let life = log.retire(segment) else { return 0 }
         staleCount.wrappingAdd(life.items, ordering: .relaxed)
-        room.give(backCount: life.items, bytes: life.bytes)
+        room.giveBack(count: life.items, byteCount: life.bytes)
         counters.removed(life.items, cause)
         return life.bytes
     }

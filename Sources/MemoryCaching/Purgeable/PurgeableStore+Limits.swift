@@ -10,15 +10,15 @@ internal import Synchronization
 extension PurgeableStore {
     /// Evicts until the limits hold, after one has been set.
     func enforceLimits() {
-        evict(.countLimit) { room.count.excess > 0 }
-        evict(.costLimit) { room.bytes.excess > 0 }
+        evict(.countLimit) { room.exceedsCountLimit }
+        evict(.costLimit) { room.exceedsCostLimit }
     }
 
     /// Evicts until there are `limit` entries at most, or as many have gone as there were: others go on inserting.
-    func trim(toCount limit: Int) { evict(.countLimit, atMost: room.count.held) { room.count.exceeds(limit) } }
+    func trim(toCount limit: Int) { evict(.countLimit, atMost: room.count) { room.exceeds(count: limit) } }
 
     /// Evicts until there are `limit` bytes at most, or as many entries have gone as there were.
-    func trim(toCost limit: Int) { evict(.costLimit, atMost: room.count.held) { room.bytes.exceeds(limit) } }
+    func trim(toCost limit: Int) { evict(.costLimit, atMost: room.count) { room.exceeds(byteCount: limit) } }
 
     private func evict(_ cause: RemovalCause, atMost most: Int = .max, while isTooMuch: () -> Bool) {
         var backoff = Backoff()

@@ -25,19 +25,19 @@ extension PurgeableStore {
             state.operations &+= 1
             let isTick = state.operations & (PurgeableMaintenance.operationsBetween - 1) == 0
             guard let slot else {
-                state.counters.misses &+= 1
+                state.lookups.misses &+= 1
                 return Found(isTick: isTick)
             }
             if let wheel = state.wheel {
                 if wheel.deadline(of: UInt32(slot + 1)) <= now {
-                    state.counters.misses &+= 1
+                    state.lookups.misses &+= 1
                     return Found(isTick: isTick, isExpired: true)
                 }
                 if idleLifetime != .max {
                     wheel.postpone(UInt32(slot + 1), to: EntryDeadline.moment(idleLifetime, after: now))
                 }
             }
-            state.counters.hits &+= 1
+            state.lookups.hits &+= 1
             let entry = state.index[slot]
             let location = LogLocation(word: entry.pointee.location)
             // A hit marks its entry once for each round of the hand, so that hot lines stay clean.
@@ -134,12 +134,12 @@ extension PurgeableStore {
     ) -> Bool {
         var departures = PurgeableDepartures()
         let isElsewhere = withEntry(hash, word, &matching) { state, shard, slot, _ in
-            state.counters.hits &-= 1
+            state.lookups.hits &-= 1
             if let slot {
                 if !state.holds(location, in: slot) { return true }
                 take(slot, hash, &state, shard, &departures)
             }
-            state.counters.misses &+= 1
+            state.lookups.misses &+= 1
             return false
         }
         settle(&departures, .discarded)

@@ -22,7 +22,7 @@ extension PurgeableStore {
         note(slot, location, hash, state, shard, &departures)
         keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
         state.remove(slot, hash)
-        if let bytes = release(location, &state, &departures) { room.give(backCount: 1, bytes: bytes) }
+        if let bytes = release(location, &state, &departures) { room.giveBack(count: 1, byteCount: bytes) }
     }
 
     /// Releases the value at `location` and answers its bytes; nil if it went with its segment, which has given its
@@ -121,14 +121,15 @@ extension PurgeableStore {
             var old = PurgeableShard.State()
             locked(shard: shard) { state in
                 swap(&state, &old)
-                state.counters = old.counters
+                state.lookups = old.lookups
+                state.insertions = old.insertions
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                     let location = LogLocation(word: old.index[slot].pointee.location)
                     note(slot, location, hash(old.index[slot].pointee.word), old, shard, &departures)
                     keys?.moveOut(shard: shard, slot: slot, into: &departures.keys)
                     _ = release(LogLocation(word: old.index[slot].pointee.location), &old, &departures)
                 }
-                room.give(backCount: departures.count, bytes: departures.bytes)
+                room.giveBack(count: departures.count, byteCount: departures.bytes)
                 keys?.shrink(shard: shard, toSlots: 0)
                 publishTable(of: state, shard)
             }

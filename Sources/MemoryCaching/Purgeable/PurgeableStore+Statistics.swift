@@ -12,14 +12,15 @@ extension PurgeableStore {
         maintain(.question)
         var statistics = CacheStatistics()
         for shard in 0..<Self.shardCount {
-            let shardCounters = locked(shard: shard) { $0.counters }
-            statistics.hits += shardCounters.hits
-            statistics.misses += shardCounters.misses
-            statistics.insertions += shardCounters.insertions
+            let (lookups, insertions) = locked(shard: shard) { ($0.lookups, $0.insertions) }
+            statistics.hits += lookups.hits
+            statistics.misses += lookups.misses
+            statistics.insertions += insertions
         }
         counters.write(to: &statistics)
-        statistics.count = room.count.held
-        statistics.totalCost = room.bytes.held
+        pressure?.write(to: &statistics)
+        statistics.count = room.count
+        statistics.totalCost = room.byteCount
         statistics.volatileBytes = residentBytes.load(ordering: .relaxed) + largeBytes.load(ordering: .relaxed)
         return statistics
     }

@@ -56,7 +56,7 @@ extension PurgeableStore {
     }
 
     private func isTooLarge(_ byteCount: Int) -> Bool {
-        let limit = room.bytes.limit
+        let limit = room.totalCostLimit
         return limit > 0 && byteCount > limit
     }
 
@@ -136,19 +136,19 @@ extension PurgeableStore {
     ) -> Attempt {
         let old = LogLocation(word: state.index[slot].pointee.location)
         let more = max(0, byteCount - state.byteCount(old))
-        if let cause = room.draw(count: 0, bytes: more) { return .lacksRoom(cause) }
+        if let cause = room.draw(isNew: false, byteCount: more) { return .lacksRoom(cause) }
         note(slot, old, hash, state, shard, &replaced)
         guard let oldBytes = release(old, &state, &replaced) else {
-            room.give(backCount: 0, bytes: more)
+            room.giveBack(count: 0, byteCount: more)
             keys?.moveOut(shard: shard, slot: slot, into: &replaced.keys)
             state.remove(slot, hash)
             return .changed
         }
-        room.give(backCount: 0, bytes: more + oldBytes - byteCount)
+        room.giveBack(count: 0, byteCount: more + oldBytes - byteCount)
         let place = large.map { state.keep($0, serial: serial, slot: slot) } ?? location!
         state.index[slot].pointee.location = place.word
         state.schedule(slot, terms.deadline)
-        state.counters.insertions &+= 1
+        state.insertions &+= 1
         return .published(needsSplit: false, needsCredit: false)
     }
 
@@ -164,10 +164,10 @@ extension PurgeableStore {
         _ matching: M,
         _ terms: Terms
     ) -> Attempt {
-        if let cause = room.draw(count: 1, bytes: byteCount) { return .lacksRoom(cause) }
+        if let cause = room.draw(isNew: true, byteCount: byteCount) { return .lacksRoom(cause) }
         let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
         guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
-            room.give(backCount: 1, bytes: byteCount)
+            room.giveBack(count: 1, byteCount: byteCount)
             return .full
         }
         if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }

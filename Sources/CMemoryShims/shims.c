@@ -17,6 +17,10 @@ static _Thread_local int user_code_depth;
 
 int *_Nonnull cms_user_code_depth(void) { return &user_code_depth; }
 
+static _Thread_local struct cms_process_eviction process_eviction;
+
+struct cms_process_eviction *_Nonnull cms_process_eviction(void) { return &process_eviction; }
+
 uint32_t cms_fork_count;
 
 _Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX /* CMS_NO_LINE_YET */;

@@ -6,10 +6,10 @@
 
 internal import CMemoryShims
 
-/// Whether this thread is telling the user's code of departures, or asking the governor for credit, which may.
+/// Whether this thread is telling the user's code of departures.
 ///
-/// What that code inserts is part of the call that runs it. It sweeps nothing and settles no credit: both would run the
-/// same code again, inside itself.
+/// What that code inserts is part of the call that runs it. It sweeps nothing: that would run the same code again,
+/// inside itself.
 @usableFromInline
 enum UserCode {
     @usableFromInline

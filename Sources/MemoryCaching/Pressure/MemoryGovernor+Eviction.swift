@@ -23,12 +23,13 @@ extension MemoryGovernor {
     func evict(_ bytes: Int) -> Int {
         guard bytes > 0 else { return 0 }
         let begin = now()
-        let all = participants()
+        var all = participants()
         var sellers = all
         // Asked for once, and then of whoever has sold: the others' change little meanwhile. A price takes a look at
         // every shard, and nobody's matters where there is one seller.
         var prices = all.count == 1 ? [0] : all.map { $0.latePrice(at: begin, clock: clock) }
         var freed = 0
+        var (moved, mostMoved) = (0, 0.0)
         state.withLock { $0.disturbances += 1 }
         while freed < bytes, !sellers.isEmpty {
             guard let sale = chooseSeller(sellers, prices) else { break }
@@ -36,13 +37,32 @@ extension MemoryGovernor {
             // Chunks of a 32nd: the price rises while one sells, and where it does not, chance decides who sells next.
             let whole = sellers.count == 1 ? bytes - freed : min(bytes - freed, max(64 << 10, bytes / 32))
             let chunk = min(whole, seller.bytesOfQuarter)
-            let given = sell(max(1, Int(Double(chunk) / seller.bytesPerCost)), of: seller, below: sale.limit)
-            freed += Int(min(Double(given) * seller.bytesPerCost, 1e18))
+            let (given, charged) = sell(
+                max(1, Int(Double(chunk) / seller.bytesPerCost)),
+                of: seller,
+                below: sale.limit
+            )
+            let gone = Int(min(Double(given) * seller.bytesPerCost, 1e18))
+            // What is not measured yet is charged far more than it takes.
+            let inserted = min(charged, gone)
+            freed += gone - inserted
+            if inserted > 0 {
+                moved += inserted
+                if mostMoved == 0 { mostMoved = all.reduce(0) { $0 + $1.realBytes } }
+                // The handler may have been the first to insert into a cache.
+                let known = Set(all.map { ObjectIdentifier($0.figures) })
+                let others = participants().filter { !known.contains(ObjectIdentifier($0.figures)) }
+                all += others
+                sellers += others
+                prices += others.map { $0.price(at: begin, clock: clock) }
+            }
             if chunk < whole { takeCensus(at: now(), isUrgent: true) }
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
-            // own price has nothing to sell.
+            // own price has nothing to sell. A handler may put into another cache what has left, where it is for sale
+            // again; but once everything has been moved, none moves any more.
             let price = all.count == 1 ? 0 : priceAfterSale(of: given, by: seller, at: prices[sale.index], begin)
-            if given > 0 || price > prices[sale.index] && price.isFinite {
+            let hasSold = gone > inserted || inserted > 0 && Double(moved) < mostMoved
+            if hasSold || inserted == 0 && price > prices[sale.index] && price.isFinite {
                 prices[sale.index] = price
             } else {
                 sellers.remove(at: sale.index)
@@ -85,8 +105,9 @@ extension MemoryGovernor {
         return (cheapest, level)
     }
 
-    /// Has `seller` evict `bytes`, as it counts them, at `price` at most; returns what that freed.
-    private func sell(_ bytes: Int, of seller: Participant, below price: Double) -> Int {
+    /// Has `seller` evict `bytes`, as it counts them, at `price` at most; returns what that freed, and the bytes that
+    /// removal handlers inserted meanwhile.
+    private func sell(_ bytes: Int, of seller: Participant, below price: Double) -> (given: Int, inserted: Int) {
         var height = Double.infinity
         if price.isFinite {
             let point = seller.cache.sellingPoint
@@ -94,10 +115,10 @@ extension MemoryGovernor {
                 $0.height(at: price, of: point, bytesPerCost: seller.bytesPerCost)
             }
         }
-        let given = seller.cache.evict(bytes: bytes, below: height)
+        let (given, inserted) = ProcessEviction.run { seller.cache.evict(bytes: bytes, below: height) }
         seller.figures.bytesAsked.add(bytes, ordering: .relaxed)
         seller.figures.bytesReturned.add(given, ordering: .relaxed)
-        return given
+        return (given, inserted)
     }
 
     /// What `seller` asks for its next byte, having sold `given` of them at `price`; the clock proceeds.
@@ -184,7 +205,7 @@ extension MemoryGovernor {
     func discardUnusedContent() -> Int {
         var freed = 0
         for participant in participants() {
-            let bytes = participant.cache.discardUnusedContent()
+            let bytes = ProcessEviction.run { participant.cache.discardUnusedContent() }.result
             participant.figures.bytesReturned.add(bytes, ordering: .relaxed)
             freed += Int(min(Double(bytes) * participant.bytesPerCost, 1e18))
         }

@@ -33,6 +33,14 @@ extension MemoryGovernor {
         return look(now, for: figures, charging: charge, overrun: granted == 0 ? 0 : max(0, spent - granted))
     }
 
+    /// Takes `spent` bytes of a credit of `granted` into account, and grants nothing: see ``ProcessEviction``.
+    func postpone(after spent: Int, of granted: Int, to figures: PressureFigures) -> Int {
+        spentSinceLook.add(spent, ordering: .relaxed)
+        addOutstanding(-granted, of: figures)
+        ProcessEviction.inserted(spent)
+        return 0
+    }
+
     /// Bytes that may be inserted without asking again: the credits of all shards, and grants on their way to one.
     package var unspent: Int { outstanding.load(ordering: .relaxed) }
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 internal import ForkSafety
-package import Synchronization
+internal import Synchronization
 
 /// A cache's membership with the governor.
 ///
@@ -32,7 +32,7 @@ package final class PressureMembership: Sendable {
     /// there was no room.
     ///
     /// Called by the inserting thread with no lock held. A tenth of a microsecond where there is ample room, one where
-    /// usage must be read.
+    /// usage must be read. Inside an eviction for the process nothing is granted, and nothing evicted.
     @usableFromInline
     package func renew(_ spent: InsertionCredit, for cache: any ReclaimableCache) -> InsertionCredit {
         if !figures.isRegistered.load(ordering: .acquiring) { governor.register(cache, with: figures) }
@@ -40,12 +40,15 @@ package final class PressureMembership: Sendable {
         figures.insertions.add(spent.insertions, ordering: .relaxed)
         figures.costs.add(spent.costs, ordering: .relaxed)
         figures.charged.add(charged, ordering: .relaxed)
-        let grant = governor.grant(
-            after: charged,
-            of: spent.grantedBytes,
-            charging: charged / max(1, spent.insertions),
-            to: figures
-        )
+        let grant =
+            ProcessEviction.isRunning
+            ? governor.postpone(after: charged, of: spent.grantedBytes, to: figures)
+            : governor.grant(
+                after: charged,
+                of: spent.grantedBytes,
+                charging: charged / max(1, spent.insertions),
+                to: figures
+            )
         return InsertionCredit(
             grantedBytes: grant,
             leastCharge: figures.leastCharge.load(ordering: .relaxed),

@@ -57,6 +57,38 @@ import _CacheTestSupport
         #expect(cache.statistics.removals(.memoryPressure) == 250)
     }
 
+    /// A second cache that nobody but this handler fills: it must be known, or nothing becomes free.
+    @Test func whatAHandlerMovesToAnotherCacheHasNotGone() {
+        let second = MemoryCache<Int, [UInt8]>(options: options)
+        var options = options
+        options.removalHandler = { key, value, _ in second.setValue(value, forKey: key, cost: 1000) }
+        let first = MemoryCache<Int, [UInt8]>(options: options)
+        for key in 0..<4000 { first.setValue([1], forKey: key, cost: 1000) }
+        signal.send(.warning)
+        #expect(first.count + second.count <= 3100 && first.count + second.count >= 2500)
+        #expect(second.statistics.removals(.memoryPressure) >= 900)
+        signal.send(.critical)
+        let left = first.count + second.count
+        #expect(left <= 900 && left >= 500, "\(first.count) and \(second.count)")
+    }
+
+    /// One that puts back whatever leaves keeps everything, but nobody waits for it for ever.
+    @Test func aHandlerThatPutsEverythingBackEndsNoEvictionLate() {
+        let cache = Mutex<MemoryCache<Int, [UInt8]>?>(nil)
+        var options = options
+        options.removalHandler = { key, value, _ in
+            let cache = cache.withLock { $0 }
+            cache?.setValue(value, forKey: key, cost: 1000)
+        }
+        let made = MemoryCache<Int, [UInt8]>(options: options)
+        cache.withLock { $0 = made }
+        for key in 0..<4000 { made.setValue([1], forKey: key, cost: 1000) }
+        signal.send(.warning)
+        #expect(made.count == 4000)
+        #expect(made.statistics.removals(.memoryPressure) <= 4000)
+        cache.withLock { $0 = nil }
+    }
+
     @Test func withoutCostsAWarningTakesAQuarterOfTheEntries() {
         let cache = MemoryCache<Int, [UInt8]>(options: options)
         for key in 0..<1000 { cache[key] = [1] }

@@ -35,6 +35,10 @@ enum Kind: String, CaseIterable {
     case nscache
     /// PurgeableCache.
     case purgeable
+    /// A MemoryCache that only the removal handler of another one fills, which has a limit or none.
+    case second, demoted
+    /// PurgeableCache with keys of the size given, and values of eight bytes.
+    case keys
 
     func make() -> any Filled {
         switch self {
@@ -44,6 +48,9 @@ enum Kind: String, CaseIterable {
         case .costs: FilledMemoryCache(givesCosts: true)
         case .nscache: FilledNSCache()
         case .purgeable: FilledPurgeableCache()
+        case .second: FilledSecondCache(behind: 10)
+        case .demoted: FilledSecondCache(behind: 0)
+        case .keys: FilledKeys()
         }
     }
 }

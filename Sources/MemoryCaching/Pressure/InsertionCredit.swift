@@ -53,6 +53,12 @@ package struct InsertionCredit: Sendable {
         return remainingBytes <= 0
     }
 
+    /// Charges `bytes` that tell nothing of the size of an entry, and says whether the credit is exhausted.
+    package mutating func charge(_ bytes: Int) -> Bool {
+        remainingBytes &-= bytes
+        return remainingBytes <= 0
+    }
+
     /// Takes back what is left: the next insertion asks, and what has been spent is still reported. Returns what had
     /// been granted.
     @inlinable package mutating func revoke() -> Int {

@@ -22,6 +22,10 @@ struct IndexHash: Equatable {
     @inline(__always)
     init(hash48: UInt64) { word = hash48 << 16 }
 
+    /// True of one hash in sixteen.
+    @inline(__always)
+    var isSixteenth: Bool { word >> 60 == 0 }
+
     @inline(__always)
     var hash48: UInt64 { word >> 16 }
     /// Bits 16 to 20 choose the shard, 21 to 28 are the tag in the table, the upper 32 the place in the table: no

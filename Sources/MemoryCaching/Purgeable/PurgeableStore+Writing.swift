@@ -174,14 +174,11 @@ extension PurgeableStore {
         matching.store(shard: shard, slot: slot)
         state.schedule(slot, terms.deadline)
         publishTable(of: state, shard)
-        state.counters.insertions &+= 1
+        state.insertions &+= 1
         let isCrowded = shard == 0 && state.index.count > Self.splitCount
-        // Only the index is ordinary memory: growth is charged by the chunk, entries in freed slots cost nothing.
-        let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
-        let isSpent = isNewChunk && state.credit.spend(Self.bytesPerChunk)
         return .published(
             needsSplit: isCrowded && shardMask.load(ordering: .relaxed) == 0,
-            needsCredit: isSpent
+            needsCredit: charge(slot, hash, &state, keyBytes: matching.keyBytes)
         )
     }
 

@@ -61,6 +61,21 @@ import _CacheTestSupport
         #expect(report.wrong == 0, "\(outcome)")
     }
 
+    /// A cache that nobody fills but the removal handler of another, and keys that are larger than their values: both
+    /// were killed, for neither asked whether there was room.
+    @Test(arguments: ["second 1000", "second 65536", "demoted 4096", "keys 300", "keys 8000"])
+    func nobodyInsertsWithoutAsking(filled: String) throws {
+        let sandbox = try CgroupSandbox(limitBytes: Self.limit)
+        defer { sandbox.remove() }
+        let outcome = try sandbox.run(Self.tool, filled.split(separator: " ").map(String.init) + ["240", "1"])
+        #expect(outcome.exitStatus == 0, "\(outcome)")
+        #expect(sandbox.outOfMemoryKills == 0)
+        let report = try JSONDecoder().decode(Report.self, from: Data(outcome.output.utf8))
+        #expect(report.wrong == 0, "\(outcome)")
+        // Measured in release builds: 0.41 to 0.68.
+        #expect(report.share >= 0.2, "\(outcome)")
+    }
+
     /// The same beside four threads, whose arenas in the allocator grow in turn as one or the other is faster, while a
     /// quarter is taken three times.
     @Test func aBurstBesideSeveralThreadsKillsNobody() throws {

@@ -98,20 +98,25 @@ extension SegmentLog {
         if Fill(word: fill).isDone { seal(reservation.segment) }
     }
 
-    /// Seals the active segments although they are not full, so that nothing is ordinary memory that need not be.
-    /// Returns how many bytes of ordinary memory that was.
+    /// Seals the active segments in which `byteCount` bytes at least are written, although they are not full, so that
+    /// nothing is ordinary memory that need not be. Returns how many bytes were written there.
     @discardableResult
-    func sealActive() -> Int {
-        let before = ordinaryBytes
+    func sealActive(holding byteCount: Int = 0) -> Int {
+        var written = 0
         var filled: [Int] = []
         state.withLock { _ in
             for stream in 0..<Self.streamCount {
-                let number = active[stream].exchange(-1, ordering: .relaxed)
-                if number >= 0, closeToWriters(number) { filled.append(number) }
+                let number = active[stream].load(ordering: .relaxed)
+                guard number >= 0 else { continue }
+                let cursor = Fill(word: table[number].pointee.fill.load(ordering: .relaxed)).cursor
+                guard cursor >= byteCount else { continue }
+                written += cursor
+                active[stream].store(-1, ordering: .relaxed)
+                if closeToWriters(number) { filled.append(number) }
             }
         }
         for number in filled { seal(number) }
-        return max(0, before - ordinaryBytes)
+        return written
     }
 
     /// Lets no further writer in; true if none is inside, so that the caller seals.

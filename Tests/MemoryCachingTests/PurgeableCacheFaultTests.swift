@@ -174,6 +174,12 @@ import _CacheTestSupport
         #expect(store.marginalPrice == .infinity)
         #expect(store.reclaimableBytes == 0)
         #expect(store.evict(bytes: 100 << 20, below: .infinity) == 0)
+        // What is being filled is not the kernel's yet, and nothing is lost when it becomes so.
+        let filling = store.log.ordinaryBytes
+        #expect(filling > 0 && filling <= SegmentLog.streamCount * SegmentLog.segmentBytes)
+        let sealed = store.discardUnusedContent()
+        #expect(sealed > 0 && sealed <= filling)
+        #expect(store.log.ordinaryBytes <= filling - sealed)
         #expect(store.discardUnusedContent() == 0)
         #expect(cache.count == 20_000)
     }

@@ -14,8 +14,12 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// after every lock has been released: it may use the cache. Not called when the cache itself is deinitialised.
     ///
     /// For ``RemovalCause/replaced`` the value is the old one. A value that is refused is told of once, with
-    /// ``RemovalCause/costLimit``, though it was never in the cache. What the handler itself inserts settles no memory
-    /// credit and sweeps no expired entries; the next insertion outside a handler does.
+    /// ``RemovalCause/costLimit``, though it was never in the cache. What the handler itself inserts sweeps no expired
+    /// entries, and makes no room for itself while the process evicts because memory is short; the next insertion
+    /// outside a handler does both.
+    ///
+    /// A handler may put what has left into another cache. One that puts whatever a limit has evicted back into the same
+    /// cache makes the next entry leave, and keeps its caller as long as it does so.
     public var removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)?
 
     /// The default lifetime of an entry. `nil` (the default) means that it never expires.

@@ -30,7 +30,8 @@ internal import PurgeableMemory
 /// Limits bound the values and hold after every call. Resident memory can be half as much again, because bytes of
 /// replaced and removed values stay in their segments until these are cleaned; the kernel can take them too.
 ///
-/// All members may be used from any thread at any time.
+/// All members may be used from any thread at any time. The child of a `fork` makes caches of its own: the kernel
+/// empties such pages in it, and to read or write in its parent's cache stops it with a message.
 public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     @usableFromInline let store: PurgeableStore
     /// Loads bytes into the store, and knows how long they live.

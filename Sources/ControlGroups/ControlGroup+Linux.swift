@@ -10,12 +10,14 @@ import MemoryPressure
 package import Glibc
 #elseif canImport(Musl)
 package import Musl
+#elseif canImport(Darwin)
+package import Darwin
 #endif
 
 /// A memory cgroup that this program makes, version 1 or 2: for one run of the demo, or for one test.
 ///
 /// Every path of the kernel's interface that is written is named in this file (cgroup-v1/memory.rst and cgroup-v2.rst
-/// of the kernel's documentation).
+/// of the kernel's documentation). It compiles for Apple's systems too, where nothing can be made.
 package struct ControlGroup: Sendable, Codable {
     package let directory: String
     package let isVersion1: Bool

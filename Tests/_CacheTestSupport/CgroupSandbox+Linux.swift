@@ -11,6 +11,8 @@ import MemoryPressure
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Darwin)
+import Darwin
 #endif
 
 /// A memory cgroup of one's own, to be filled until somebody is killed: version 1 or 2, whichever the machine has.

@@ -11,6 +11,8 @@ import MemoryPressure
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Darwin)
+import Darwin
 #endif
 
 extension CgroupSandbox {

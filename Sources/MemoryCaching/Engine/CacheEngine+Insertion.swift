@@ -107,13 +107,11 @@ extension CacheEngine {
             if hasDiscardable.load(ordering: .relaxed) { pruneDiscarded(for: cost) }
         }
         var newcomer = Newcomer(hash: hash, cost: cost, info: info)
-        if lifetime != nil || idleLifetime != .max || usesLifetimes.load(ordering: .relaxed) {
-            newcomer.now = clock.nanoseconds()
-            if lifetime != nil || idleLifetime != .max {
-                newcomer.deadline = EntryDeadline(now: newcomer.now, lifetime: lifetime, idleLifetime: idleLifetime)
-                newcomer.info.bits |= EntryInfo.expires
-                usesLifetimes.store(true, ordering: .relaxed)
-            }
+        let beginning = lifetimes.beginning(lifetime)
+        newcomer.now = beginning.now
+        if let deadline = beginning.deadline {
+            newcomer.deadline = deadline
+            newcomer.info.bits |= EntryInfo.expires
         }
         return newcomer
     }

@@ -65,7 +65,7 @@ extension CacheEngine {
     /// Removes an entry that a walk has met, unless another one stands in its place by now. One that a split has moved
     /// is met again.
     private func remove(_ met: Met) {
-        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let now = lifetimes.now
         guard let shard = lockShard(at: met.place.shard) else { return }
         let storage = shard.pointee.storage
         let slot = met.place.slot
@@ -81,7 +81,7 @@ extension CacheEngine {
     /// What `part` takes of the entries whose lifetime is not over, in the order in which they would go if nothing were
     /// used any more.
     private func entriesByWorth<Part>(_ part: (EntryStorage<Key, Value>, UInt32) -> Part) -> [Part] {
-        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let now = lifetimes.now
         var found: [(part: Part, height: Double, order: Int)] = []
         forEachShard { shard in
             let storage = shard.pointee.storage

@@ -143,20 +143,18 @@ extension CacheEngine {
         var (shard, slot) = (locked, found)
         if slot != 0, shard.pointee.storage.view[slot].pointee.info.has(EntryInfo.expires) {
             unlock(shard)
-            let now = clock.nanoseconds()
+            let now = lifetimes.clock.nanoseconds()
             (shard, slot) = locate(key, hash)
             if slot != 0, let deadline = shard.pointee.wheel?.deadline(of: slot), deadline <= now {
                 shard.pointee.lookups.misses &+= 1
-                if deadline <= fallbackEnd(at: now) {
+                if deadline <= lifetimes.fallbackEnd(at: now) {
                     removeLocked(shard, slot, cause: .expired)
                 } else {
                     unlock(shard)
                 }
                 return nil
             }
-            if slot != 0, idleLifetime != .max {
-                shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
-            }
+            if slot != 0 { lifetimes.noteUse(of: slot, in: shard.pointee.wheel, at: now) }
         }
         if slot == 0 {
             shard.pointee.lookups.misses &+= 1
@@ -186,7 +184,7 @@ extension CacheEngine {
     /// Whether there is a value for `key`; no use of it, and no lookup in the statistics.
     @inlinable
     package func contains(_ key: Key) -> Bool {
-        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let now = lifetimes.now
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
         let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
         let isAlive = slot != 0 && (deadline > now || deadline == .max)

@@ -12,7 +12,7 @@ extension CacheEngine {
     @inlinable
     @discardableResult
     package func removeValue(forKey key: Key) -> Value? {
-        let now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
+        let now = lifetimes.now
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
         if slot == 0 {

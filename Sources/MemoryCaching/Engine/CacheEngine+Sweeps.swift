@@ -45,21 +45,16 @@ extension CacheEngine {
 
     // MARK: Expired entries
 
-    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
-    /// as fallbacks.
-    @inlinable
-    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
-
     /// Removes entries whose lifetime is over, and that are kept no longer.
     @usableFromInline
     package func removeExpired() {
-        if usesLifetimes.load(ordering: .relaxed) { _ = specialized(self, .removeExpired) }
+        if lifetimes.areUsed { _ = specialized(self, .removeExpired) }
     }
 
     @inlinable
     @inline(never)
     func sweepExpired() {
-        let now = fallbackEnd(at: clock.nanoseconds())
+        let now = lifetimes.fallbackEnd(at: lifetimes.clock.nanoseconds())
         // Handlers are told after each piece. A handler that asks for the count sweeps, too, and is told after the last
         // one: else it would call itself as many levels deep as there are pieces.
         let tellsAtEnd = UserCode.isRunning
@@ -94,7 +89,7 @@ extension CacheEngine {
         let isOver = slot != 0 && wheel.deadline(of: slot) <= now
         if isOver { removeExpired(slot, shard, into: &departures) }
         // A handler that sets entries which expire at once would else call itself without end.
-        if !UserCode.isRunning { _ = removeSomeExpired(shard, at: fallbackEnd(at: now), into: &departures) }
+        if !UserCode.isRunning { _ = removeSomeExpired(shard, at: lifetimes.fallbackEnd(at: now), into: &departures) }
         return isOver ? 0 : slot
     }
 

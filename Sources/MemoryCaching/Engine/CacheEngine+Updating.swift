@@ -50,8 +50,8 @@ extension CacheEngine {
         copyingBitsTo bits: UnsafeMutableRawPointer?,
         countsFallback: Bool = false
     ) -> Sighting {
-        var now = usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min
-        if countsFallback { now = fallbackEnd(at: now) }
+        var now = lifetimes.now
+        if countsFallback { now = lifetimes.fallbackEnd(at: now) }
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
         let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
         guard slot != 0, deadline > now || deadline == .max else {
@@ -89,8 +89,8 @@ extension CacheEngine {
     /// Removes the entry for `key` if it is there as a fallback alone.
     @usableFromInline
     func removeFallback(forKey key: Key) {
-        guard fallbackLifetime > 0 else { return }
-        let now = clock.nanoseconds()
+        guard lifetimes.fallback > 0 else { return }
+        let now = lifetimes.clock.nanoseconds()
         let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
         if slot != 0, shard.pointee.wheel?.deadline(of: slot) ?? .max <= now {
             removeLocked(shard, slot, cause: .expired)

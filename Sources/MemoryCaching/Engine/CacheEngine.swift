@@ -84,8 +84,6 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     // Small fields follow those that leave room behind them: the object of an empty cache is no larger than need be.
     @usableFromInline let limits: CacheLimits
     @usableFromInline let ordering: CacheOrdering
-    /// Whether any entry ever had a lifetime: otherwise no clock is read.
-    @usableFromInline let usesLifetimes = Atomic<Bool>(false)
     /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
     @usableFromInline let hasDiscardable = Atomic<Bool>(false)
     @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
@@ -96,11 +94,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     /// The bits of the height that was last asked for when no shard was in use, as a Float.
     @usableFromInline let knownPrice = Atomic<UInt32>(0)
     @usableFromInline let hooks: ContentHooks<Value>?
-    @usableFromInline let clock: LifetimeClock
-    /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
-    @usableFromInline let idleLifetime: Int64
-    /// How long an expired entry is kept as a fallback, in nanoseconds; 0 where none is.
-    @usableFromInline let fallbackLifetime: Int64
+    @usableFromInline let lifetimes: EntryLifetimes
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
     /// Where the search for dead ones goes on.
@@ -201,9 +195,7 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
         limits = CacheLimits(count: countLimit, cost: totalCostLimit)
         self.ordering = ordering
         self.hooks = hooks
-        self.clock = clock.map(LifetimeClock.init) ?? .continuous
-        self.idleLifetime = idleLifetime?.saturatedNanoseconds ?? .max
-        self.fallbackLifetime = max(0, fallbackLifetime?.saturatedNanoseconds ?? 0)
+        lifetimes = EntryLifetimes(clock: clock, idle: idleLifetime, fallback: fallbackLifetime)
         self.governor = governor
         self.specialized = specialized
         settings = ForkSafeMutex(Settings(name: name))

@@ -12,12 +12,12 @@ package struct LifetimeClock: Sendable {
 
     /// Reads `clock`, counting from now.
     package init(_ clock: any Clock<Duration>) {
-        // The usual one by its type, so that reading it is no call through a table of witnesses.
-        self = (clock as? ContinuousClock).map { Self.opening($0) } ?? Self.opening(clock)
+        self = clock is ContinuousClock ? .continuous : Self.opening(clock)
     }
 
-    /// The clock that runs on while the machine sleeps, one for all caches.
-    package static let continuous = LifetimeClock(ContinuousClock())
+    /// The clock that runs on while the machine sleeps, one for all caches. Opened by its type, so that reading it is
+    /// no call through a table of witnesses.
+    package static let continuous = opening(ContinuousClock())
 
     private init(nanoseconds: @escaping @Sendable () -> Int64) { self.nanoseconds = nanoseconds }
 

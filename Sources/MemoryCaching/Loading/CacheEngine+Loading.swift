@@ -9,7 +9,7 @@ extension CacheEngine {
     /// ``value(forKey:)``, and costs as much.
     @usableFromInline
     func valueWithDeadline(forKey key: Key) -> (value: Value, deadline: EntryDeadline, now: Int64)? {
-        let now = clock.nanoseconds()
+        let now = lifetimes.clock.nanoseconds()
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
         guard slot != 0 else {
@@ -26,9 +26,7 @@ extension CacheEngine {
             return value(forKey: key).map { ($0, deadline, now) }
         }
         shard.pointee.noteUse(of: slot, info, hash)
-        if idleLifetime != .max {
-            shard.pointee.wheel?.postpone(slot, to: EntryDeadline.moment(idleLifetime, after: now))
-        }
+        lifetimes.noteUse(of: slot, in: shard.pointee.wheel, at: now)
         shard.pointee.lookups.hits &+= 1
         let value = entry.pointee.value
         unlock(shard)
@@ -37,7 +35,7 @@ extension CacheEngine {
 
     /// The value for `key`, also an expired one that is kept as a fallback; nil where none are kept. No use of it.
     func fallback(forKey key: Key) -> Value? {
-        fallbackLifetime == 0 ? nil : sight(key, copyingBitsTo: nil, countsFallback: true).value
+        lifetimes.fallback == 0 ? nil : sight(key, copyingBitsTo: nil, countsFallback: true).value
     }
 
     /// Stores what a load has made; see ``insert(_:forKey:cost:recomputeCost:expiresAfter:if:)``.

@@ -76,7 +76,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     /// Removes the entry for `key` if it is there as a fallback alone.
     func removeFallback(_ key: Key) {
-        guard store.fallbackLifetime > 0 else { return }
+        guard store.lifetimes.fallback > 0 else { return }
         if let word = Self.integerWord(of: key) {
             store.removeFallback(word: word, matching: WordMatching())
         } else {
@@ -109,7 +109,7 @@ extension KeyedStore: LoadStore {
     }
 
     func fallback(forKey key: Key) -> [UInt8]? {
-        store.fallbackLifetime == 0 ? nil : sight(key, countsFallback: true).bytes
+        store.lifetimes.fallback == 0 ? nil : sight(key, countsFallback: true).bytes
     }
 
     func peekValue(forKey key: Key) -> [UInt8]? { sight(key).bytes }
@@ -124,7 +124,7 @@ extension KeyedStore: LoadStore {
     func valueWithDeadline(forKey key: Key) -> (value: [UInt8], deadline: EntryDeadline, now: Int64)? {
         guard let bytes = value(forKey: key) else { return nil }
         // One that has come since has a later deadline, which is not stale yet.
-        return (bytes, deadline(forKey: key) ?? .never, store.clock.nanoseconds())
+        return (bytes, deadline(forKey: key) ?? .never, store.lifetimes.clock.nanoseconds())
     }
 
     func deadline(forKey key: Key) -> EntryDeadline? {

@@ -96,7 +96,6 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         governor: MemoryGovernor?,
         ordinaryLimit: Int? = nil
     ) {
-        let clock = options.clock is ContinuousClock ? .continuous : LifetimeClock(options.clock)
         var observer: PurgeableStore.Observer?
         if let handler = options.removalHandler {
             observer = { word, key, bytes, cause in handler(KeyedStore<Key>.key(word: word, key), bytes, cause) }
@@ -110,12 +109,14 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             pool: pool,
             governor: governor,
             ordinaryLimit: ordinaryLimit,
-            clock: clock,
-            idleLifetime: options.expiresAfterAccess?.saturatedNanoseconds ?? .max,
-            fallbackLifetime: max(0, options.keepsExpiredFor?.saturatedNanoseconds ?? 0),
+            lifetimes: EntryLifetimes(
+                clock: options.clock,
+                idle: options.expiresAfterAccess,
+                fallback: options.keepsExpiredFor
+            ),
             observer: observer
         )
-        loading = Loader(into: KeyedStore(store), options: options, clock: clock, cost: nil)
+        loading = Loader(into: KeyedStore(store), options: options, clock: store.lifetimes.clock, cost: nil)
     }
 
     // MARK: Settings

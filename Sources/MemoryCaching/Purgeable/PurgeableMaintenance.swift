@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import MemoryPressure
 internal import Synchronization
 
 /// When a cache last looked after itself.
@@ -20,7 +21,7 @@ struct PurgeableMaintenance: ~Copyable {
     /// Bytes to be inserted until the next census.
     let interval = Atomic<Int>(leastInterval)
     /// Nanoseconds of the last census on the monotonic clock.
-    let lastCensus = Atomic<Int>(0)
+    let lastCensus = Atomic<Int>(now())
 
     /// 4 MiB: taking a census of 256 MiB takes 0.25 ms, filling 4 MiB with fresh pages at least 1.2 ms.
     static let leastInterval = 4 << 20
@@ -44,13 +45,5 @@ struct PurgeableMaintenance: ~Copyable {
         return body()
     }
 
-    static func now() -> Int {
-        let elapsed = ContinuousClock.now - ContinuousClock.Instant.zero
-        return Int(elapsed.components.seconds) * 1_000_000_000 + Int(elapsed.components.attoseconds / 1_000_000_000)
-    }
-}
-
-extension ContinuousClock.Instant {
-    /// A fixed instant to count from.
-    fileprivate static let zero = ContinuousClock.now
+    static func now() -> Int { Int(truncatingIfNeeded: Platform.monotonicNanoseconds()) }
 }

@@ -8,19 +8,10 @@ internal import Synchronization
 
 // Lifetimes of values, and how entries go whose lifetime is over.
 extension PurgeableStore {
-    /// The present moment; the smallest where the cache knows no lifetimes.
-    @inline(__always)
-    var now: Int64 { usesLifetimes.load(ordering: .relaxed) ? clock.nanoseconds() : .min }
-
-    /// The deadline up to which entries leave the cache at `now`. It lies behind `now` where expired entries are kept
-    /// as fallbacks.
-    @inline(__always)
-    func fallbackEnd(at now: Int64) -> Int64 { EntryDeadline.before(now, by: fallbackLifetime) }
-
     /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
     /// inside the gate.
     func dropExpired<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) {
-        drop(hash, word, &matching, dueBy: fallbackEnd(at: now))
+        drop(hash, word, &matching, dueBy: lifetimes.fallbackEnd(at: now))
     }
 
     /// Takes out an entry whose deadline is not after `end`.
@@ -37,13 +28,14 @@ extension PurgeableStore {
     func removeSomeExpired(_ hash: IndexHash, now: Int64) {
         // A handler that sets values which expire at once would else call itself without end.
         if UserCode.isRunning { return }
-        _ = removeSomeExpired(hash.shard(mask: shardMask.load(ordering: .acquiring)), now: fallbackEnd(at: now))
+        let shard = hash.shard(mask: shardMask.load(ordering: .acquiring))
+        _ = removeSomeExpired(shard, now: lifetimes.fallbackEnd(at: now))
     }
 
     /// Removes entries whose lifetime is over, and that are kept no longer.
     func removeExpired() {
-        guard usesLifetimes.load(ordering: .relaxed) else { return }
-        let now = fallbackEnd(at: clock.nanoseconds())
+        guard lifetimes.areUsed else { return }
+        let now = lifetimes.fallbackEnd(at: lifetimes.clock.nanoseconds())
         // Handlers are told after each piece, because what they are told of is in ordinary memory. A handler that asks
         // for the count sweeps, too, and is told after the last piece: else it would call itself as many levels deep as
         // there are pieces.

@@ -66,7 +66,7 @@ extension PurgeableStore {
     /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard to `all`; answers where to go on, or
     /// nil at its end.
     private func list(_ shard: Int, from first: Int, countsFallbacks: Bool, into all: inout [Listed]) -> Int? {
-        let now = countsFallbacks ? fallbackEnd(at: self.now) : self.now
+        let now = countsFallbacks ? lifetimes.fallbackEnd(at: lifetimes.now) : lifetimes.now
         return locked(shard: shard) { state in
             let count = state.index.slotCount
             let end = min(first + SweptPiece.mostEntries, count)
@@ -94,7 +94,7 @@ extension PurgeableStore {
     /// Removes an entry that a walk has met, unless its slot has another key by now.
     private func remove(_ listed: Listed) {
         let pass = log.gate.enter(listed.shard)
-        let now = now
+        let now = lifetimes.now
         var removal = PurgeableRemoval()
         locked(shard: listed.shard) { state in
             guard listed.slot < state.index.slotCount else { return }

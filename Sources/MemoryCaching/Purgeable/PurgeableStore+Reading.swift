@@ -33,9 +33,7 @@ extension PurgeableStore {
                     state.lookups.misses &+= 1
                     return Found(isTick: isTick, isExpired: true)
                 }
-                if idleLifetime != .max {
-                    wheel.postpone(UInt32(slot + 1), to: EntryDeadline.moment(idleLifetime, after: now))
-                }
+                lifetimes.noteUse(of: UInt32(slot + 1), in: wheel, at: now)
             }
             state.lookups.hits &+= 1
             let entry = state.index[slot]
@@ -56,7 +54,7 @@ extension PurgeableStore {
         let shard = hash.shard(mask: shardMask.load(ordering: .relaxed))
         tablePlace(shard).prefetch { hash.place(capacity: $0) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = now
+        let now = lifetimes.now
         var isTick = false
         var bytes: [UInt8]?
         while true {
@@ -96,7 +94,7 @@ extension PurgeableStore {
     ) throws(E) -> R? {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = now
+        let now = lifetimes.now
         var found = find(hash, word, &matching, now: now)
         var bytes: [UInt8]?
         while let location = found.location, found.large == nil {
@@ -150,7 +148,7 @@ extension PurgeableStore {
     func contains<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = now
+        let now = lifetimes.now
         var isThere = false
         var place: LogLocation?
         while true {

@@ -66,7 +66,7 @@ extension PurgeableStore {
     ) -> Bool {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = now
+        let now = lifetimes.now
         var removal = PurgeableRemoval()
         var sparse: Int?
         withEntry(hash, word, &matching) { state, shard, slot, _ in

@@ -28,13 +28,8 @@ extension PurgeableStore {
 
     @inline(__always)
     func terms(expiresAfter lifetime: Duration?, if condition: Condition?) -> Terms {
-        guard lifetime != nil || idleLifetime != .max else {
-            return Terms(now: now, deadline: .never, condition: condition)
-        }
-        let now = clock.nanoseconds()
-        usesLifetimes.store(true, ordering: .relaxed)
-        let deadline = EntryDeadline(now: now, lifetime: lifetime, idleLifetime: idleLifetime)
-        return Terms(now: now, deadline: deadline, condition: condition)
+        let beginning = lifetimes.beginning(lifetime)
+        return Terms(now: beginning.now, deadline: beginning.deadline ?? .never, condition: condition)
     }
 
     /// Whether `condition` holds of the entry in `slot`, or of none; the shard is locked.
@@ -56,7 +51,7 @@ extension PurgeableStore {
     func removeFallback<M: KeyMatching>(word: UInt64, matching: consuming M) {
         let hash = hash(word)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        drop(hash, word, &matching, dueBy: clock.nanoseconds())
+        drop(hash, word, &matching, dueBy: lifetimes.clock.nanoseconds())
         log.gate.leave(pass)
     }
 
@@ -72,7 +67,7 @@ extension PurgeableStore {
         let hash = hash(word)
         let sealedSegments = log.sealedSegments
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        let now = countsFallback ? fallbackEnd(at: self.now) : self.now
+        let now = countsFallback ? lifetimes.fallbackEnd(at: lifetimes.now) : lifetimes.now
         var bytes: [UInt8]?
         var place: LogLocation?
         while true {

@@ -43,13 +43,7 @@ final class PurgeableStore: @unchecked Sendable {
     let log: SegmentLog
     /// Nil where the cache takes no part when memory is short.
     let pressure: PressureMembership?
-    let clock: LifetimeClock
-    /// How long an entry lives after its last use, in nanoseconds; the largest where use does not count.
-    let idleLifetime: Int64
-    /// How long an expired entry is kept as a fallback, in nanoseconds; 0 where none is.
-    let fallbackLifetime: Int64
-    /// Whether any entry ever had a lifetime: otherwise no clock is read.
-    let usesLifetimes = Atomic<Bool>(false)
+    let lifetimes: EntryLifetimes
     /// Told of what leaves, by ``tellRemovals()``.
     let observer: Observer?
     @usableFromInline let hasObserver: Bool
@@ -95,14 +89,10 @@ final class PurgeableStore: @unchecked Sendable {
         pool: PurgeablePool = .shared,
         governor: MemoryGovernor? = .shared,
         ordinaryLimit: Int? = nil,
-        clock: LifetimeClock = .continuous,
-        idleLifetime: Int64 = .max,
-        fallbackLifetime: Int64 = 0,
+        lifetimes: consuming EntryLifetimes = EntryLifetimes(),
         observer: Observer? = nil
     ) {
-        self.clock = clock
-        self.idleLifetime = idleLifetime
-        self.fallbackLifetime = fallbackLifetime
+        self.lifetimes = lifetimes
         self.observer = observer
         hasObserver = observer != nil
         givenOrdinaryLimit = ordinaryLimit

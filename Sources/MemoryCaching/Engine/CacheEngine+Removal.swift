@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-public import Synchronization
-
 // Removing one entry: by its key, or where it was seen to stand.
 extension CacheEngine {
     /// Removes and returns the value for `key`.

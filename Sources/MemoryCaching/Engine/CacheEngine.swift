@@ -84,17 +84,17 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     // Small fields follow those that leave room behind them: the object of an empty cache is no larger than need be.
     @usableFromInline let limits: CacheLimits
     @usableFromInline let ordering: CacheOrdering
-    /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
-    @usableFromInline let hasDiscardable = Atomic<Bool>(false)
-    @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
     @usableFromInline let hasObserver = Atomic<Bool>(false)
-    /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
-    let splittingProcess = Atomic<UInt8>(0)
-    let insertionsSincePruning = Atomic<UInt32>(0)
     /// The bits of the height that was last asked for when no shard was in use, as a Float.
     @usableFromInline let knownPrice = Atomic<UInt32>(0)
     @usableFromInline let hooks: ContentHooks<Value>?
     @usableFromInline let lifetimes: EntryLifetimes
+    /// Whether any value ever had content that can be discarded, and insertions since dead ones were last looked for.
+    @usableFromInline let hasDiscardable = Atomic<Bool>(false)
+    @usableFromInline let evictsDiscarded = Atomic<Bool>(true)
+    /// The process in which a thread is making more shards, as ``CacheEngine/split(_:)`` names it; 0 while none is.
+    let splittingProcess = Atomic<UInt8>(0)
+    let insertionsSincePruning = Atomic<UInt32>(0)
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
     /// Where the search for dead ones goes on.

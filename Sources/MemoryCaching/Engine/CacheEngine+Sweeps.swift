@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import Synchronization
-
 // Removing many, a few at a time: a sweep holds a shard's lock for some dozens of entries and lets others in between.
 extension CacheEngine {
     // MARK: Everything

@@ -49,7 +49,8 @@ struct EntryLifetimes: ~Copyable, Sendable {
     @inline(__always)
     func beginning(_ lifetime: Duration?) -> (now: Int64, deadline: EntryDeadline?) {
         guard lifetime != nil || idle != .max else { return (now, nil) }
-        everUsed.store(true, ordering: .relaxed)
+        // Written once: all threads read this line with each call.
+        if !areUsed { everUsed.store(true, ordering: .relaxed) }
         let now = clock.nanoseconds()
         return (now, EntryDeadline(now: now, lifetime: lifetime, idleLifetime: idle))
     }

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 internal import PurgeableMemory
-internal import Synchronization
 
 // On what terms a value is stored, and what an update sees before.
 extension PurgeableStore {

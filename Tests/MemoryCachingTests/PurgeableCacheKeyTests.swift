@@ -11,22 +11,43 @@ import Testing
 
 @Suite("PurgeableCache: kinds of keys")
 struct PurgeableCacheKeyTests {
-    /// What is known of a stored key, which is equal to the one looked for, while the lock is held.
-    private func verdictUnderLock<Key: Hashable>(_ stored: Key, _ key: Key) -> KeyVerdict {
+    /// Calls `body` with what looks for `key` among `slots`, in whose first slot `stored` is.
+    private func withMatching<Key: Hashable & Sendable, R>(
+        _ stored: Key,
+        _ key: Key,
+        _ body: (KeyMatching) -> R
+    ) -> R {
         let slots = KeySlots<Key>()
-        slots.put(stored, shard: 0, slot: 0)
-        let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
-        var matching = KeyValueMatching(key, in: slots)
-        matching.beginRound()
-        let verdict = matching.verdict(shard: 0, slot: 0, location: location)
-        if verdict == .unknown {
-            matching.decide()
-            matching.beginRound()
-            #expect(matching.verdict(shard: 0, slot: 0, location: location) == .equal)
+        withUnsafePointer(to: stored) { slots.put(UnsafeRawPointer($0), shard: 0, slot: 0) }
+        let result = withUnsafePointer(to: key) { pointer in
+            let matching = KeyMatching(
+                UnsafeRawPointer(pointer),
+                in: slots,
+                word: 1,
+                isHarmless: KeyHash.isHarmless(key)
+            )
+            return body(matching)
         }
         var bag: [Any] = []
         slots.moveOut(shard: 0, slot: 0, into: &bag)
-        return verdict
+        #expect(bag.count == 1 && bag.first as? Key == stored)
+        return result
+    }
+
+    private static let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
+
+    /// What is known of a stored key, which is equal to the one looked for, while the lock is held.
+    private func verdictUnderLock<Key: Hashable & Sendable>(_ stored: Key, _ key: Key) -> KeyVerdict {
+        withMatching(stored, key) { matching in
+            matching.beginRound()
+            let verdict = matching.verdict(shard: 0, slot: 0, location: Self.location)
+            if verdict == .unknown {
+                matching.decide()
+                matching.beginRound()
+                #expect(matching.verdict(shard: 0, slot: 0, location: Self.location) == .equal)
+            }
+            return verdict
+        }
     }
 
     @Test("Only what is harmless and short is compared under the lock")
@@ -44,14 +65,11 @@ struct PurgeableCacheKeyTests {
     @Test("Looking again and again without a comparison ends no search")
     func roundsWithoutComparisons() {
         struct Own: Hashable { let number: Int }
-        let slots = KeySlots<Own>()
-        slots.put(Own(number: 1), shard: 0, slot: 0)
-        var matching = KeyValueMatching(Own(number: 1), in: slots)
-        for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound() }
-        let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
-        #expect(matching.verdict(shard: 0, slot: 0, location: location) == .unknown)
-        var bag: [Any] = []
-        slots.moveOut(shard: 0, slot: 0, into: &bag)
+        let verdict = withMatching(Own(number: 1), Own(number: 1)) { matching in
+            for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound() }
+            return matching.verdict(shard: 0, slot: 0, location: Self.location)
+        }
+        #expect(verdict == .unknown)
     }
 
     private func checkAll<Key: FixedWidthInteger & Sendable>(of _: Key.Type, _ keys: [Key]) {

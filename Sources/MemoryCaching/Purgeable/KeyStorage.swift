@@ -6,8 +6,10 @@
 
 /// Where keys that are not integers live: beside the index, under the same slots.
 ///
-/// Each shard's keys are guarded by that shard's lock. Keys are moved under it, never compared, hashed or destroyed:
-/// what leaves goes into a bag that the caller empties after unlocking.
+/// Each shard's keys are guarded by that shard's lock. Keys are moved and copied under it, never hashed or destroyed,
+/// and compared only where that is harmless: what leaves goes into a bag that the caller empties after unlocking.
+///
+/// This class does not know the keys' type, so that a ``PurgeableStore`` need not.
 class KeyStorage: @unchecked Sendable {
     // Sendable: every shard's part is touched under that shard's lock only.
 
@@ -16,6 +18,24 @@ class KeyStorage: @unchecked Sendable {
 
     /// A copy of a key.
     func anyKey(shard: Int, slot: Int) -> Any? { nil }
+
+    /// A copy of a key in memory of its own, until ``deallocate(_:)``.
+    func copy(shard: Int, slot: Int) -> UnsafeMutableRawPointer { fatalError("keys of no type") }
+
+    /// Destroys a copy of a key and frees its memory; called without a lock.
+    func deallocate(_ copy: UnsafeMutableRawPointer) {}
+
+    /// Puts a copy of the key at an address into a slot that has none.
+    func put(_ key: UnsafeRawPointer, shard: Int, slot: Int) {}
+
+    /// Whether a key that is stored is equal to the one at an address, which is harmless to compare.
+    func isEqual(shard: Int, slot: Int, toHarmless key: UnsafeRawPointer) -> Bool { false }
+
+    /// Whether two keys at their addresses are equal, by their own `==`; called without a lock.
+    func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer) -> Bool { false }
+
+    /// Bytes that the key at an address takes, as far as its type tells.
+    func byteCount(of key: UnsafeRawPointer) -> Int { 0 }
 
     /// The bits of a key: as long as a copy of it is held, no other key that is stored has the same.
     func bits(shard: Int, slot: Int) -> [UInt8] { [] }
@@ -50,8 +70,43 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     /// The key in a slot.
     func key(shard: Int, slot: Int) -> Key { parts[shard][slot].pointee }
 
-    /// Puts a key into a slot that has none.
-    func put(_ key: Key, shard: Int, slot: Int) { place(shard, slot).initialize(to: key) }
+    override func put(_ key: UnsafeRawPointer, shard: Int, slot: Int) {
+        place(shard, slot).initialize(to: Self.key(key).pointee)
+    }
+
+    override func copy(shard: Int, slot: Int) -> UnsafeMutableRawPointer {
+        let copy = UnsafeMutablePointer<Key>.allocate(capacity: 1)
+        copy.initialize(to: parts[shard][slot].pointee)
+        return UnsafeMutableRawPointer(copy)
+    }
+
+    override func deallocate(_ copy: UnsafeMutableRawPointer) {
+        let copy = copy.assumingMemoryBound(to: Key.self)
+        copy.deinitialize(count: 1)
+        copy.deallocate()
+    }
+
+    override func isEqual(shard: Int, slot: Int, toHarmless key: UnsafeRawPointer) -> Bool {
+        let stored = UnsafePointer(parts[shard][slot])
+        if Key.self == String.self {
+            return TextComparison.isEqual(Self.text(UnsafeRawPointer(stored)).pointee, to: Self.text(key).pointee)
+        }
+        return KeyHash.isEqual(stored.pointee, to: Self.key(key).pointee)
+    }
+
+    override func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer) -> Bool {
+        Self.key(left).pointee == Self.key(right).pointee
+    }
+
+    override func byteCount(of key: UnsafeRawPointer) -> Int {
+        MemoryLayout<Key>.stride + (Key.self == String.self ? Self.text(key).pointee.utf8.count : 0)
+    }
+
+    private static func key(_ key: UnsafeRawPointer) -> UnsafePointer<Key> { key.assumingMemoryBound(to: Key.self) }
+
+    private static func text(_ key: UnsafeRawPointer) -> UnsafePointer<String> {
+        key.assumingMemoryBound(to: String.self)
+    }
 
     override func anyKey(shard: Int, slot: Int) -> Any? { key(shard: shard, slot: slot) }
 

@@ -20,13 +20,6 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     static func makeKeyStorage() -> KeyStorage? { KeyHash<Key>.isInteger ? nil : KeySlots<Key>() }
 
-    /// The word that stands for a key that is no integer.
-    func hashWord(of key: Key) -> UInt64 { KeyHash.word(of: key, seed: store.seed) }
-
-    var slots: KeySlots<Key> { unsafeDowncast(store.keys!, to: KeySlots<Key>.self) }
-
-    func matching(_ key: Key) -> KeyValueMatching<Key> { KeyValueMatching(key, in: slots) }
-
     /// The key of an entry that has left, or is listed.
     static func key(word: UInt64, _ key: Any?) -> Key {
         if let key { return key as! Key }
@@ -36,31 +29,15 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    @usableFromInline
-    func bytes(forGeneralKey key: Key) -> [UInt8]? {
-        store.bytes(word: hashWord(of: key), matching: matching(key))
-    }
-
     func set(
         _ bytes: UnsafeRawBufferPointer,
         forKey key: Key,
         expiresAfter lifetime: Duration?,
         if condition: PurgeableStore.Condition? = nil
     ) -> InsertionOutcome {
-        let word = Self.integerWord(of: key)
-        let outcome =
-            if let word {
-                store.set(bytes, word: word, matching: WordMatching(), expiresAfter: lifetime, if: condition)
-            } else {
-                store.set(
-                    bytes,
-                    word: hashWord(of: key),
-                    matching: matching(key),
-                    expiresAfter: lifetime,
-                    if: condition
-                )
-            }
+        let outcome = store.withMatching(key) { store.set(bytes, $0, expiresAfter: lifetime, if: condition) }
         if outcome == .refused, let observer = store.observer {
+            let word = Self.integerWord(of: key)
             observer(word ?? 0, word == nil ? key : nil, Array(bytes), .costLimit)
         }
         return outcome
@@ -68,20 +45,13 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
 
     func remove(_ key: Key, if condition: PurgeableStore.Condition? = nil) -> Bool {
         defer { store.tellRemovals() }
-        guard let word = Self.integerWord(of: key) else {
-            return store.remove(word: hashWord(of: key), matching: matching(key), if: condition)
-        }
-        return store.remove(word: word, matching: WordMatching(), if: condition)
+        return store.withMatching(key) { store.remove($0, if: condition) }
     }
 
     /// Removes the entry for `key` if it is there as a fallback alone.
     func removeFallback(_ key: Key) {
         guard store.lifetimes.fallback > 0 else { return }
-        if let word = Self.integerWord(of: key) {
-            store.removeFallback(word: word, matching: WordMatching())
-        } else {
-            store.removeFallback(word: hashWord(of: key), matching: matching(key))
-        }
+        store.withMatching(key) { store.removeFallback($0) }
         store.tellRemovals()
     }
 
@@ -89,10 +59,7 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         _ key: Key,
         countsFallback: Bool = false
     ) -> (bytes: [UInt8]?, condition: PurgeableStore.Condition) {
-        guard let word = Self.integerWord(of: key) else {
-            return store.sight(word: hashWord(of: key), matching: matching(key), countsFallback: countsFallback)
-        }
-        return store.sight(word: word, matching: WordMatching(), countsFallback: countsFallback)
+        store.withMatching(key) { store.sight($0, countsFallback: countsFallback) }
     }
 }
 
@@ -103,10 +70,7 @@ extension KeyedStore: LoadStore {
     var totalCostLimit: Int { 0 }
 
     @usableFromInline
-    func value(forKey key: Key) -> [UInt8]? {
-        guard let word = Self.integerWord(of: key) else { return bytes(forGeneralKey: key) }
-        return store.bytes(integer: word)
-    }
+    func value(forKey key: Key) -> [UInt8]? { store.bytes(forKey: key) }
 
     func fallback(forKey key: Key) -> [UInt8]? {
         store.lifetimes.fallback == 0 ? nil : sight(key, countsFallback: true).bytes
@@ -114,12 +78,7 @@ extension KeyedStore: LoadStore {
 
     func peekValue(forKey key: Key) -> [UInt8]? { sight(key).bytes }
 
-    func contains(_ key: Key) -> Bool {
-        guard let word = Self.integerWord(of: key) else {
-            return store.contains(word: hashWord(of: key), matching: matching(key))
-        }
-        return store.contains(word: word, matching: WordMatching())
-    }
+    func contains(_ key: Key) -> Bool { store.withMatching(key) { store.contains($0) } }
 
     func valueWithDeadline(forKey key: Key) -> (value: [UInt8], deadline: EntryDeadline, now: Int64)? {
         guard let bytes = value(forKey: key) else { return nil }
@@ -127,19 +86,10 @@ extension KeyedStore: LoadStore {
         return (bytes, deadline(forKey: key) ?? .never, store.lifetimes.clock.nanoseconds())
     }
 
-    func deadline(forKey key: Key) -> EntryDeadline? {
-        guard let word = Self.integerWord(of: key) else {
-            return store.deadline(word: hashWord(of: key), matching: matching(key))
-        }
-        return store.deadline(word: word, matching: WordMatching())
-    }
+    func deadline(forKey key: Key) -> EntryDeadline? { store.withMatching(key) { store.deadline($0) } }
 
     func noteFailedRefresh(of key: Key, deadline: Int64) {
-        if let word = Self.integerWord(of: key) {
-            store.noteFailedRefresh(word: word, matching: WordMatching(), deadline: deadline)
-        } else {
-            store.noteFailedRefresh(word: hashWord(of: key), matching: matching(key), deadline: deadline)
-        }
+        store.withMatching(key) { store.noteFailedRefresh($0, deadline: deadline) }
     }
 
     func insert(
@@ -154,12 +104,39 @@ extension KeyedStore: LoadStore {
     }
 }
 
+// What a cache asks of the store itself: to make a ``KeyedStore`` counts a reference to it, and every thread would write
+// that count.
 extension PurgeableStore {
+    /// Calls `body` with what tells the entry of `key` from others.
+    @inline(__always)
+    func withMatching<Key: Hashable & Sendable, R>(_ key: Key, _ body: (KeyMatching) -> R) -> R {
+        if let word = KeyedStore.integerWord(of: key) { return body(KeyMatching(integer: word)) }
+        let word = KeyHash.word(of: key, seed: seed)
+        let isHarmless = KeyHash.isHarmless(key)
+        return withUnsafePointer(to: key) {
+            // There is a storage, see `KeyedStore.makeKeyStorage()`.
+            body(KeyMatching(UnsafeRawPointer($0), in: keys!, word: word, isHarmless: isHarmless))
+        }
+    }
+
     @usableFromInline
-    func bytes(integer word: UInt64) -> [UInt8]? { bytes(word: word, matching: WordMatching()) }
+    func bytes<Key: Hashable & Sendable>(forKey key: Key) -> [UInt8]? { withMatching(key) { bytes($0) } }
+
+    @usableFromInline
+    func bytes(integer word: UInt64) -> [UInt8]? { bytes(KeyMatching(integer: word)) }
+
+    @usableFromInline
+    func lend<Key: Hashable & Sendable>(forKey key: Key, to body: (RawSpan) -> Void) {
+        withMatching(key) { lend($0, to: body) }
+    }
+
+    @usableFromInline
+    func lend(integer word: UInt64, to body: (RawSpan) -> Void) {
+        lend(KeyMatching(integer: word), to: body)
+    }
 
     @usableFromInline
     func set(_ bytes: UnsafeRawBufferPointer, integer word: UInt64, expiresAfter lifetime: Duration?) -> Bool {
-        set(bytes, word: word, matching: WordMatching(), expiresAfter: lifetime) == .stored
+        set(bytes, KeyMatching(integer: word), expiresAfter: lifetime) == .stored
     }
 }

@@ -215,7 +215,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// - Complexity: O(*n*) in the bytes.
     @inlinable
     public func bytes(forKey key: Key) -> [UInt8]? {
-        guard let word = KeyedStore.integerWord(of: key) else { return keyed.bytes(forGeneralKey: key) }
+        guard let word = KeyedStore.integerWord(of: key) else { return store.bytes(forKey: key) }
         return store.bytes(integer: word)
     }
 
@@ -225,11 +225,20 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// Values up to 64 KiB are copied for the duration, larger ones held in place.
     ///
     /// - Complexity: O(*n*) in the bytes, besides `body`.
+    @inlinable
     public func withBytes<R, E>(forKey key: Key, _ body: (RawSpan) throws(E) -> R) throws(E) -> R? {
-        guard let word = KeyedStore.integerWord(of: key) else {
-            return try store.withBytes(word: keyed.hashWord(of: key), matching: keyed.matching(key), body)
+        // Here the types are known, and nobody else need know them.
+        var result: Result<R, E>?
+        lend(forKey: key) { bytes in
+            do throws(E) { result = .success(try body(bytes)) } catch { result = .failure(error) }
         }
-        return try store.withBytes(word: word, matching: WordMatching(), body)
+        return try result?.get()
+    }
+
+    @inlinable
+    func lend(forKey key: Key, to body: (RawSpan) -> Void) {
+        guard let word = KeyedStore.integerWord(of: key) else { return store.lend(forKey: key, to: body) }
+        store.lend(integer: word, to: body)
     }
 
     /// Removes the bytes for `key` and says whether there were any.

@@ -10,14 +10,14 @@ internal import Synchronization
 extension PurgeableStore {
     /// Takes out an entry whose lifetime is over, as a lookup has found, unless it is kept as a fallback; the caller is
     /// inside the gate.
-    func dropExpired<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) {
-        drop(hash, word, &matching, dueBy: lifetimes.fallbackEnd(at: now))
+    func dropExpired(_ hash: IndexHash, _ matching: KeyMatching, now: Int64) {
+        drop(hash, matching, dueBy: lifetimes.fallbackEnd(at: now))
     }
 
     /// Takes out an entry whose deadline is not after `end`.
-    func drop<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, dueBy end: Int64) {
+    func drop(_ hash: IndexHash, _ matching: KeyMatching, dueBy end: Int64) {
         var departures = PurgeableDepartures()
-        withEntry(hash, word, &matching) { state, shard, slot, _ in
+        withEntry(hash, matching) { state, shard, slot in
             guard let slot, state.deadline(of: slot).next <= end else { return }
             take(slot, hash, &state, shard, &departures)
         }
@@ -75,13 +75,13 @@ extension PurgeableStore {
     }
 
     /// When the lifetime of the key's value is over; nil where there is none. No use of it.
-    func deadline<M: KeyMatching>(word: UInt64, matching: consuming M) -> EntryDeadline? {
-        withEntry(hash(word), word, &matching) { state, _, slot, _ in slot.map { state.deadline(of: $0) } }
+    func deadline(_ matching: KeyMatching) -> EntryDeadline? {
+        withEntry(hash(matching), matching) { state, _, slot in slot.map { state.deadline(of: $0) } }
     }
 
     /// Notes that a refresh of the key's value has failed, if it still has this last deadline.
-    func noteFailedRefresh<M: KeyMatching>(word: UInt64, matching: consuming M, deadline: Int64) {
-        withEntry(hash(word), word, &matching) { state, _, slot, _ in
+    func noteFailedRefresh(_ matching: KeyMatching, deadline: Int64) {
+        withEntry(hash(matching), matching) { state, _, slot in
             guard let slot, state.deadline(of: slot).last == deadline else { return }
             state.wheel?.setRefreshTried(true, of: UInt32(slot + 1))
         }

@@ -20,8 +20,8 @@ extension PurgeableStore {
     }
 
     @inline(__always)
-    func find<M: KeyMatching>(_ hash: IndexHash, _ word: UInt64, _ matching: inout M, now: Int64) -> Found {
-        withEntry(hash, word, &matching) { state, _, slot, _ in
+    func find(_ hash: IndexHash, _ matching: KeyMatching, now: Int64) -> Found {
+        withEntry(hash, matching) { state, _, slot in
             state.operations &+= 1
             let isTick = state.operations & (PurgeableMaintenance.operationsBetween - 1) == 0
             guard let slot else {
@@ -49,8 +49,8 @@ extension PurgeableStore {
     }
 
     @inline(__always)
-    func bytes<M: KeyMatching>(word: UInt64, matching: consuming M) -> [UInt8]? {
-        let hash = hash(word)
+    func bytes(_ matching: KeyMatching) -> [UInt8]? {
+        let hash = hash(matching)
         let shard = hash.shard(mask: shardMask.load(ordering: .relaxed))
         tablePlace(shard).prefetch { hash.place(capacity: $0) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
@@ -58,18 +58,16 @@ extension PurgeableStore {
         var isTick = false
         var bytes: [UInt8]?
         while true {
-            let found = find(hash, word, &matching, now: now)
+            let found = find(hash, matching, now: now)
             isTick = isTick || found.isTick
             guard let location = found.location else {
-                if found.isExpired { dropExpired(hash, word, &matching, now: now) }
+                if found.isExpired { dropExpired(hash, matching, now: now) }
                 break
             }
             bytes = found.large.map { $0.copyBytes() } ?? copy(location, hash)
-            if bytes != nil || !dropLost(hash, word, &matching, location) { break }
+            if bytes != nil || !dropLost(hash, matching, location) { break }
         }
-        log.gate.leave(pass)
-        if isTick { maintainIfSecondPassed() }
-        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+        leave(pass, isTick: isTick)
         return bytes
     }
 
@@ -85,53 +83,55 @@ extension PurgeableStore {
         return result == .copied ? bytes : nil
     }
 
-    /// Lends the bytes to `body`: large values are held in place, others copied.
-    @inline(__always)
-    func withBytes<M: KeyMatching, R, E>(
-        word: UInt64,
-        matching: consuming M,
-        _ body: (RawSpan) throws(E) -> R
-    ) throws(E) -> R? {
-        let hash = hash(word)
-        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+    /// Lends the bytes to `body`, if there are any: large values are held in place, others copied.
+    func lend(_ matching: KeyMatching, to body: (RawSpan) -> Void) {
+        let hash = hash(matching)
+        var pass = Optional(log.gate.enter(hash.shard(mask: Self.shardCount - 1)))
         let now = lifetimes.now
-        var found = find(hash, word, &matching, now: now)
-        var bytes: [UInt8]?
+        var found = find(hash, matching, now: now)
         while let location = found.location, found.large == nil {
-            bytes = copy(location, hash)
-            if bytes != nil || !dropLost(hash, word, &matching, location) { break }
-            found = find(hash, word, &matching, now: now)
-        }
-        if found.isExpired { dropExpired(hash, word, &matching, now: now) }
-        log.gate.leave(pass)
-        if found.isTick { maintainIfSecondPassed() }
-        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
-        if let bytes {
-            // Not `bytes.span`, which needs macOS 26.
-            return try bytes.withUnsafeBufferPointer { buffer throws(E) in
-                try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffer)))
+            // No array: to make one takes a third of the time of a short value's hit.
+            let isLent = withUnsafeTemporaryAllocation(byteCount: max(1, location.byteCount), alignment: 8) { buffer in
+                let address = buffer.baseAddress!
+                guard log.read(location, hash48: hash.hash48, into: address) == .copied else { return false }
+                leave(pass.take()!, isTick: found.isTick)
+                body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(start: address, count: location.byteCount)))
+                return true
             }
+            if isLent { return }
+            if !dropLost(hash, matching, location) {
+                found.location = nil
+                break
+            }
+            found = find(hash, matching, now: now)
         }
-        guard let large = found.large, let location = found.location else { return nil }
-        // Outside of the gate, which user code could hold open for ever.
-        if let result = try large.withBytes(body) { return result }
+        if found.isExpired { dropExpired(hash, matching, now: now) }
+        leave(pass.take()!, isTick: found.isTick)
+        guard let large = found.large, let location = found.location else { return }
+        if large.withBytes(body) != nil { return }
         let again = log.gate.enter(0)
-        _ = dropLost(hash, word, &matching, location)
+        _ = dropLost(hash, matching, location)
         log.gate.leave(again)
-        return nil
+    }
+
+    /// Ends a lookup: before the bytes are lent, because user code could hold the gate open for ever.
+    @inline(__always)
+    private func leave(_ pass: consuming ReaderGate.Pass, isTick: Bool) {
+        log.gate.leave(pass)
+        if isTick { maintainIfSecondPassed() }
+        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
     }
 
     /// Removes the entry that a read found lost, and counts the hit as a miss. True where the key has another value by
     /// now, or its bytes have been moved: then nothing is lost, and the hit is not counted, because the caller looks
     /// again.
-    func dropLost<M: KeyMatching>(
+    func dropLost(
         _ hash: IndexHash,
-        _ word: UInt64,
-        _ matching: inout M,
+        _ matching: KeyMatching,
         _ location: LogLocation
     ) -> Bool {
         var departures = PurgeableDepartures()
-        let isElsewhere = withEntry(hash, word, &matching) { state, shard, slot, _ in
+        let isElsewhere = withEntry(hash, matching) { state, shard, slot in
             state.lookups.hits &-= 1
             if let slot {
                 if !state.holds(location, in: slot) { return true }
@@ -145,14 +145,14 @@ extension PurgeableStore {
     }
 
     @inline(__always)
-    func contains<M: KeyMatching>(word: UInt64, matching: consuming M) -> Bool {
-        let hash = hash(word)
+    func contains(_ matching: KeyMatching) -> Bool {
+        let hash = hash(matching)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = lifetimes.now
         var isThere = false
         var place: LogLocation?
         while true {
-            let found = withEntry(hash, word, &matching) { state, _, slot, _ in
+            let found = withEntry(hash, matching) { state, _, slot in
                 guard let slot, !(state.wheel?.deadline(of: UInt32(slot + 1)) ?? .max <= now) else { return Found() }
                 let location = LogLocation(word: state.index[slot].pointee.location)
                 return Found(

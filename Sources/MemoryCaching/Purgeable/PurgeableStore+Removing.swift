@@ -59,17 +59,16 @@ extension PurgeableStore {
     }
 
     @inline(__always)
-    func remove<M: KeyMatching>(
-        word: UInt64,
-        matching: consuming M,
+    func remove(
+        _ matching: KeyMatching,
         if condition: Condition? = nil
     ) -> Bool {
-        let hash = hash(word)
+        let hash = hash(matching)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = lifetimes.now
         var removal = PurgeableRemoval()
         var sparse: Int?
-        withEntry(hash, word, &matching) { state, shard, slot, _ in
+        withEntry(hash, matching) { state, shard, slot in
             guard let slot else { return }
             if let condition, !holds(condition, slot, state) { return }
             take(slot, hash, &state, shard, now: now, &removal)

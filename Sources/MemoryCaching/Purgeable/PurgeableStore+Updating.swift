@@ -47,10 +47,10 @@ extension PurgeableStore {
     }
 
     /// Takes out an entry that is there as a fallback alone.
-    func removeFallback<M: KeyMatching>(word: UInt64, matching: consuming M) {
-        let hash = hash(word)
+    func removeFallback(_ matching: KeyMatching) {
+        let hash = hash(matching)
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
-        drop(hash, word, &matching, dueBy: lifetimes.clock.nanoseconds())
+        drop(hash, matching, dueBy: lifetimes.clock.nanoseconds())
         log.gate.leave(pass)
     }
 
@@ -58,19 +58,18 @@ extension PurgeableStore {
     /// has taken count as none.
     ///
     /// - Parameter countsFallback: whether an expired entry counts that is kept.
-    func sight<M: KeyMatching>(
-        word: UInt64,
-        matching: consuming M,
+    func sight(
+        _ matching: KeyMatching,
         countsFallback: Bool
     ) -> (bytes: [UInt8]?, condition: Condition) {
-        let hash = hash(word)
+        let hash = hash(matching)
         let sealedSegments = log.sealedSegments
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         let now = countsFallback ? lifetimes.fallbackEnd(at: lifetimes.now) : lifetimes.now
         var bytes: [UInt8]?
         var place: LogLocation?
         while true {
-            let found = withEntry(hash, word, &matching) { state, _, slot, _ -> Found in
+            let found = withEntry(hash, matching) { state, _, slot -> Found in
                 guard let slot, now == .min || state.deadline(of: slot).next > now else { return Found() }
                 let location = LogLocation(word: state.index[slot].pointee.location).unreferenced
                 return Found(

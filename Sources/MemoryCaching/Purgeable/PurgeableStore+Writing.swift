@@ -15,39 +15,38 @@ extension PurgeableStore {
     ///   - lifetime: how long it stays at most; nil for ever.
     ///   - condition: what must be so under the lock that it is stored under; otherwise nothing happens.
     @inline(__always)
-    func set<M: KeyMatching>(
+    func set(
         _ bytes: UnsafeRawBufferPointer,
-        word: UInt64,
-        matching: consuming M,
+        _ matching: KeyMatching,
         expiresAfter lifetime: Duration? = nil,
         if condition: Condition? = nil
     ) -> InsertionOutcome {
-        let hash = hash(word)
+        let hash = hash(matching)
         let terms = terms(expiresAfter: lifetime, if: condition)
         if terms.now != .min { removeSomeExpired(hash, now: terms.now) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         var isStep = false
         var outcome = InsertionOutcome.refused
         if isTooLarge(bytes.count) {
-            outcome = refuse(hash, word, &matching, terms)
+            outcome = refuse(hash, matching, terms)
         } else if bytes.count > LogLocation.maximumByteCount {
             isStep = true
             if let value = PurgeableBytes(pagesFor: bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
                 largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
-                outcome = publish(nil, value, byteCount: bytes.count, hash, word, &matching, terms)
+                outcome = publish(nil, value, byteCount: bytes.count, hash, matching, terms)
                 if outcome != .stored { largeBytes.wrappingSubtract(bytes.count, ordering: .relaxed) }
             }
-            if outcome == .refused { outcome = refuse(hash, word, &matching, terms) }
+            if outcome == .refused { outcome = refuse(hash, matching, terms) }
         } else if let reservation = log.reserve(byteCount: bytes.count, stream: stream(for: hash)) {
             isStep = reservation.isStep
             log.write(bytes, hash48: hash.hash48, at: reservation)
-            outcome = publish(reservation.location, nil, byteCount: bytes.count, hash, word, &matching, terms)
+            outcome = publish(reservation.location, nil, byteCount: bytes.count, hash, matching, terms)
             if outcome != .stored { _ = log.forget(reservation.location) }
-            if outcome == .refused { outcome = refuse(hash, word, &matching, terms) }
+            if outcome == .refused { outcome = refuse(hash, matching, terms) }
             log.close(reservation)
         } else {
-            outcome = refuse(hash, word, &matching, terms)
+            outcome = refuse(hash, matching, terms)
         }
         log.gate.leave(pass)
         if isStep { maintainAfterStep() }
@@ -78,13 +77,12 @@ extension PurgeableStore {
     /// Room is drawn in the critical section that publishes. So keys are compared, others evicted and threads waited
     /// for with nothing in hand.
     @inline(__always)
-    private func publish<M: KeyMatching>(
+    private func publish(
         _ location: LogLocation?,
         _ large: PurgeableBytes?,
         byteCount: Int,
         _ hash: IndexHash,
-        _ word: UInt64,
-        _ matching: inout M,
+        _ matching: KeyMatching,
         _ terms: Terms
     ) -> InsertionOutcome {
         let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
@@ -92,7 +90,7 @@ extension PurgeableStore {
         while true {
             var replaced = PurgeableDepartures()
             var expired = PurgeableDepartures()
-            let attempt = withEntry(hash, word, &matching) { state, shard, slot, matching -> Attempt in
+            let attempt = withEntry(hash, matching) { state, shard, slot -> Attempt in
                 if let slot, terms.now != .min, state.deadline(of: slot).next <= terms.now {
                     take(slot, hash, &state, shard, &expired)
                     return .changed
@@ -101,7 +99,7 @@ extension PurgeableStore {
                 if let slot {
                     return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced, terms)
                 }
-                return insert(location, large, serial, byteCount, hash, word, &state, shard, matching, terms)
+                return insert(location, large, serial, byteCount, hash, &state, shard, matching, terms)
             }
             settle(&expired, .expired)
             settle(&replaced, .replaced)
@@ -152,21 +150,20 @@ extension PurgeableStore {
         return .published(needsSplit: false, needsCredit: false)
     }
 
-    private func insert<M: KeyMatching>(
+    private func insert(
         _ location: LogLocation?,
         _ large: PurgeableBytes?,
         _ serial: UInt64,
         _ byteCount: Int,
         _ hash: IndexHash,
-        _ word: UInt64,
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        _ matching: M,
+        _ matching: KeyMatching,
         _ terms: Terms
     ) -> Attempt {
         if let cause = room.draw(isNew: true, byteCount: byteCount) { return .lacksRoom(cause) }
         let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
-        guard let slot = state.index.insert(hash, word: word, location: first, seed: seed) else {
+        guard let slot = state.index.insert(hash, word: matching.word, location: first, seed: seed) else {
             room.giveBack(count: 1, byteCount: byteCount)
             return .full
         }
@@ -190,14 +187,13 @@ extension PurgeableStore {
         return isBack ? SegmentPolicy.main : SegmentPolicy.probation
     }
 
-    private func refuse<M: KeyMatching>(
+    private func refuse(
         _ hash: IndexHash,
-        _ word: UInt64,
-        _ matching: inout M,
+        _ matching: KeyMatching,
         _ terms: Terms
     ) -> InsertionOutcome {
         var departures = PurgeableDepartures()
-        let isWanted = withEntry(hash, word, &matching) { state, shard, slot, _ in
+        let isWanted = withEntry(hash, matching) { state, shard, slot in
             if let condition = terms.condition, !holds(condition, slot, state) { return false }
             if let slot { take(slot, hash, &state, shard, &departures) }
             return true

@@ -130,6 +130,8 @@ final class PurgeableStore: @unchecked Sendable {
 
     func hash(_ word: UInt64) -> IndexHash { IndexHash(word, seed: seed) }
 
+    func hash(_ matching: KeyMatching) -> IndexHash { hash(matching.word) }
+
     func tablePlace(_ shard: Int) -> TablePlace { TablePlace(places + shard) }
 
     /// Tells those on their way to the shard's lock where its table lies. Under the lock.
@@ -166,18 +168,17 @@ final class PurgeableStore: @unchecked Sendable {
 
     /// Runs `body` under the lock of the hash's shard, with the slot of the key's entry.
     @inline(__always)
-    func withEntry<M: KeyMatching, R: Sendable>(
+    func withEntry<R: Sendable>(
         _ hash: IndexHash,
-        _ word: UInt64,
-        _ matching: inout M,
-        _ body: (inout PurgeableShard.State, _ shard: Int, _ slot: Int?, M) -> R
+        _ matching: KeyMatching,
+        _ body: (inout PurgeableShard.State, _ shard: Int, _ slot: Int?) -> R
     ) -> R {
         while true {
             matching.beginRound()
             let result: R? = locked(hash) { state, shard in
                 var found: Int?
                 var undecided = false
-                state.index.forEachCandidate(hash, word: word) { slot in
+                state.index.forEachCandidate(hash, word: matching.word) { slot in
                     let location = LogLocation(word: state.index[slot].pointee.location)
                     switch matching.verdict(shard: shard, slot: slot, location: location) {
                     case .equal: found = slot
@@ -186,7 +187,7 @@ final class PurgeableStore: @unchecked Sendable {
                     }
                     return found == nil
                 }
-                return found != nil || !undecided ? body(&state, shard, found, matching) : nil
+                return found != nil || !undecided ? body(&state, shard, found) : nil
             }
             if let result { return result }
             matching.decide()

@@ -68,9 +68,11 @@ struct KeyMatching {
 private final class OutsideComparison {
     private unowned(unsafe) let storage: KeyStorage
     private let key: UnsafeRawPointer
-    private var verdicts = KeyVerdicts()
+    // Only the operation's thread comes here, and never from a key's `==`. To have each access checked took 1,200
+    // instructions of 5,000.
+    @exclusivity(unchecked) private var verdicts = KeyVerdicts()
     /// The keys of the entries that are yet to be compared, each in memory of its own.
-    private var keys: [UnsafeMutableRawPointer] = []
+    @exclusivity(unchecked) private var keys: [UnsafeMutableRawPointer] = []
 
     init(of key: UnsafeRawPointer, in storage: KeyStorage) {
         self.key = key
@@ -101,7 +103,8 @@ private final class OutsideComparison {
     }
 
     private func forgetKeys() {
+        if keys.isEmpty { return }
         for copy in keys { storage.deallocate(copy) }
-        keys.removeAll(keepingCapacity: true)
+        keys = []
     }
 }

@@ -6,6 +6,7 @@
 
 import Foundation
 import Glibc
+import Synchronization
 
 /// A child that runs this same program with an order of its own.
 ///
@@ -16,6 +17,8 @@ final class ChildProcess: Sendable {
     let lines: AsyncStream<String>
     private let process = Process()
     private let input = Pipe()
+    /// Whether we have killed it.
+    private let isStopped = Atomic(false)
 
     /// Starts it. With `warnings` the child watches those, in place of what MEMORY_PRESSURE_WATCH names for us.
     init(_ order: ChildOrder, warnedBy warnings: PressureWarnings? = nil) throws {
@@ -47,7 +50,7 @@ final class ChildProcess: Sendable {
     var end: RunRecord.Fate {
         switch (process.terminationReason, process.terminationStatus) {
         case (.exit, 0): .survived
-        case (.uncaughtSignal, SIGKILL): .killed
+        case (.uncaughtSignal, SIGKILL): isStopped.load(ordering: .acquiring) ? .failed("stopped") : .killed
         case (.exit, let code): .failed("ended with code \(code)")
         case (_, let signal): .failed("ended by signal \(signal)")
         }
@@ -56,6 +59,10 @@ final class ChildProcess: Sendable {
     /// Ends its standard input, which asks it to finish.
     func closeInput() { try? input.fileHandleForWriting.close() }
 
-    /// Kills it, if it still lives.
-    func kill() { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
+    /// Kills it, if it still lives; that is not the kernel's doing.
+    func kill() {
+        guard process.isRunning else { return }
+        isStopped.store(true, ordering: .releasing)
+        Glibc.kill(process.processIdentifier, SIGKILL)
+    }
 }

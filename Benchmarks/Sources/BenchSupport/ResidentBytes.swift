@@ -12,7 +12,8 @@ import Musl
 import Darwin
 #endif
 
-/// Bytes of the process's own memory that are resident: `resident` less `shared` of `/proc/self/statm`.
+/// Bytes of the process's own memory that are resident: `resident` less `shared` of `/proc/self/statm`; 0 where the kernel
+/// does not say.
 ///
 /// Pages of files are left out. What is measured with it is how much a cache holds, and half a megabyte of the program's
 /// text, read for the first time while the cache is filled, would count as half a byte of each of a million entries.

@@ -15,7 +15,7 @@
 /// is identified by its location. That cannot have come to be the same again by chance: the operation is inside the
 /// log's gate, and a location returns only after its segment has been refilled, which the gate prevents.
 ///
-/// Made by ``KeyedStore/withMatching(_:_:)``, whose caller's key and cache it must not outlive.
+/// Made by ``PurgeableStore/withMatching(_:_:)``, whose caller's key and cache it must not outlive.
 struct KeyMatching {
     /// What the entry is placed by.
     let word: UInt64
@@ -68,7 +68,7 @@ struct KeyMatching {
 private final class OutsideComparison {
     private unowned(unsafe) let storage: KeyStorage
     private let key: UnsafeRawPointer
-    // Only the operation's thread comes here, and never from a key's `==`. To have each access checked took 1,200
+    // Only the operation's thread knows this object, and no key can reach it. To have each access checked took 1,200
     // instructions of 5,000.
     @exclusivity(unchecked) private var verdicts = KeyVerdicts()
     /// The keys of the entries that are yet to be compared, each in memory of its own.

@@ -67,9 +67,6 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     /// Chunks of room that a shard has.
     func chunkCount(shard: Int) -> Int { parts[shard].chunkCount }
 
-    /// The key in a slot.
-    func key(shard: Int, slot: Int) -> Key { parts[shard][slot].pointee }
-
     override func put(_ key: UnsafeRawPointer, shard: Int, slot: Int) {
         place(shard, slot).initialize(to: Self.key(key).pointee)
     }
@@ -88,8 +85,10 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
 
     override func isEqual(shard: Int, slot: Int, toHarmless key: UnsafeRawPointer) -> Bool {
         let stored = UnsafePointer(parts[shard][slot])
+        // In place: what is compiled for any key copies both texts first, which counts references to them and takes 200
+        // instructions more.
         if Key.self == String.self {
-            return TextComparison.isEqual(Self.text(UnsafeRawPointer(stored)).pointee, to: Self.text(key).pointee)
+            return TextComparison.isEqual(Self.text(stored).pointee, to: Self.text(key).pointee)
         }
         return KeyHash.isEqual(stored.pointee, to: Self.key(key).pointee)
     }
@@ -102,13 +101,7 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
         MemoryLayout<Key>.stride + (Key.self == String.self ? Self.text(key).pointee.utf8.count : 0)
     }
 
-    private static func key(_ key: UnsafeRawPointer) -> UnsafePointer<Key> { key.assumingMemoryBound(to: Key.self) }
-
-    private static func text(_ key: UnsafeRawPointer) -> UnsafePointer<String> {
-        key.assumingMemoryBound(to: String.self)
-    }
-
-    override func anyKey(shard: Int, slot: Int) -> Any? { key(shard: shard, slot: slot) }
+    override func anyKey(shard: Int, slot: Int) -> Any? { parts[shard][slot].pointee }
 
     override func bits(shard: Int, slot: Int) -> [UInt8] {
         Array(UnsafeRawBufferPointer(start: parts[shard][slot], count: MemoryLayout<Key>.size))
@@ -121,6 +114,13 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     }
 
     override func shrink(shard: Int, toSlots count: Int) { parts[shard].shrink(toSlots: count) }
+
+    private static func key(_ key: UnsafeRawPointer) -> UnsafePointer<Key> { key.assumingMemoryBound(to: Key.self) }
+
+    /// The same where keys are texts.
+    private static func text(_ key: UnsafeRawPointer) -> UnsafePointer<String> {
+        key.assumingMemoryBound(to: String.self)
+    }
 
     /// The place of a slot, for which memory is made where there is none.
     private func place(_ shard: Int, _ slot: Int) -> UnsafeMutablePointer<Key> {

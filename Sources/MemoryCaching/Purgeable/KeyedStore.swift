@@ -9,7 +9,7 @@ internal import ForkSafety
 /// A ``PurgeableStore`` by its keys: integers are words, other keys are hashed and kept beside the index.
 @usableFromInline
 struct KeyedStore<Key: Hashable & Sendable>: Sendable {
-    @usableFromInline let store: PurgeableStore
+    let store: PurgeableStore
 
     init(_ store: PurgeableStore) { self.store = store }
 
@@ -69,7 +69,6 @@ extension KeyedStore: LoadStore {
     /// None: the store counts bytes itself.
     var totalCostLimit: Int { 0 }
 
-    @usableFromInline
     func value(forKey key: Key) -> [UInt8]? { store.bytes(forKey: key) }
 
     func fallback(forKey key: Key) -> [UInt8]? {

@@ -62,7 +62,7 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         )
     }
 
-    @usableFromInline var keyed: KeyedStore<Key> { KeyedStore(store) }
+    var keyed: KeyedStore<Key> { KeyedStore(store) }
 
     /// A cache over pages of the caller's making, for tests.
     convenience init(

@@ -99,10 +99,7 @@ extension PurgeableStore {
                 return true
             }
             if isLent { return }
-            if !dropLost(hash, matching, location) {
-                found.location = nil
-                break
-            }
+            if !dropLost(hash, matching, location) { break }
             found = find(hash, matching, now: now)
         }
         if found.isExpired { dropExpired(hash, matching, now: now) }

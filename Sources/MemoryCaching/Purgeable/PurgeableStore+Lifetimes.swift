@@ -76,14 +76,21 @@ extension PurgeableStore {
 
     /// When the lifetime of the key's value is over; nil where there is none. No use of it.
     func deadline(_ matching: KeyMatching) -> EntryDeadline? {
-        withEntry(hash(matching), matching) { state, _, slot in slot.map { state.deadline(of: $0) } }
+        let hash = hash(matching)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        let deadline = withEntry(hash, matching) { state, _, slot in slot.map { state.deadline(of: $0) } }
+        log.gate.leave(pass)
+        return deadline
     }
 
     /// Notes that a refresh of the key's value has failed, if it still has this last deadline.
     func noteFailedRefresh(_ matching: KeyMatching, deadline: Int64) {
-        withEntry(hash(matching), matching) { state, _, slot in
+        let hash = hash(matching)
+        let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
+        withEntry(hash, matching) { state, _, slot in
             guard let slot, state.deadline(of: slot).last == deadline else { return }
             state.wheel?.setRefreshTried(true, of: UInt32(slot + 1))
         }
+        log.gate.leave(pass)
     }
 }

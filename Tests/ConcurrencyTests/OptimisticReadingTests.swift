@@ -369,8 +369,13 @@ struct OptimisticReadingTests {
         engine._checkInvariants()
     }
 
-    @Test("while a table grows, what is not in the new one is not taken for missing")
-    func missesWhileGrowing() {
+    @Test("while a table grows or hashes are spread, what is not in the new one is not taken for missing")
+    func missesWhileWordsMove() {
+        missesWhileWordsMove { $0.growTable(to: 8 * EntryStorage<Int, Int>.mostRebuilt) }
+        missesWhileWordsMove { $0.spread() }
+    }
+
+    private func missesWhileWordsMove(to larger: (inout EntryStorage<Int, Int>) -> Void) {
         let engine = CacheEngine<Int, Int>()
         for key in 0..<1000 { engine.setValue(key, forKey: key) }
         engine.admitReader()
@@ -380,7 +385,7 @@ struct OptimisticReadingTests {
         engine.beginWriting(shard)
         // The words of a table of so many places do not move at once.
         shard.pointee.storage.reserve(EntryStorage<Int, Int>.mostRebuilt)
-        shard.pointee.storage.growTable(to: 8 * EntryStorage<Int, Int>.mostRebuilt)
+        larger(&shard.pointee.storage)
         shard.pointee.publishTable()
         engine.unlock(shard)
         #expect(shard.pointee.storage.oldTable != nil)

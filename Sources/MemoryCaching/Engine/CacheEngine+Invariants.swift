@@ -44,21 +44,22 @@ extension CacheEngine {
     private func checkTable(of shard: ShardPointer) {
         let storage = shard.pointee.storage
         var words = 0
-        for index in 0...Int(storage.tableMask) where storage.table[index] != 0 { words += 1 }
-        if let old = storage.oldTable { for index in 0...Int(storage.oldMask) where old[index] != 0 { words += 1 } }
+        for index in 0..<storage.layout.size where storage.table[index] != 0 { words += 1 }
+        if let old = storage.oldTable { for index in 0..<storage.oldLayout.size where old[index] != 0 { words += 1 } }
         precondition(words == storage.count, "the table has other words than entries")
-        precondition(2 * words <= Int(storage.tableMask) + 1, "the table is more than half full")
+        precondition(2 * words <= storage.layout.size, "the table is more than half full")
         var live = 0
         storage.forEachSlot { slot in
             live += 1
             let hash = storage.hash(of: slot)
             var reached = false
-            for (table, mask) in [(storage.table, storage.tableMask), (storage.oldTable, storage.oldMask)] {
+            for (table, layout) in [(storage.table, storage.layout), (storage.oldTable, storage.oldLayout)] {
                 guard let table else { continue }
-                var index = EntryStorage<Key, Value>.home(hash, mask)
+                let placed = EntryStorage<Key, Value>.placed(hash, by: layout)
+                var index = layout.home(placed)
                 while table[Int(index)] != 0, !reached {
-                    reached = table[Int(index)] == EntryStorage<Key, Value>.tag(hash) | slot
-                    index = (index + 1) & mask
+                    reached = table[Int(index)] == EntryStorage<Key, Value>.tag(placed) | slot
+                    index = layout.next(index)
                 }
             }
             precondition(reached, "an entry cannot be reached from its home")

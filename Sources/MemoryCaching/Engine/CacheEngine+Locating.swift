@@ -30,7 +30,7 @@ extension CacheEngine {
         guard let first = UnsafeMutableRawPointer(bitPattern: word & ~63) else { return nil }
         let index = CacheEngine.shardIndex(hash, of: word)
         TablePlace(index, before: first).prefetch { capacity in
-            Int(bitPattern: EntryStorage<Key, Value>.home(hash, UInt(bitPattern: capacity &- 1)))
+            Int(bitPattern: TableLayout(size: capacity, isSpread: false).home(hash))
         }
         let shard = CacheEngine.shard(index, from: first)
         guard ShardLock(guarding: UnsafeMutableRawPointer(shard)).tryLock() else { return nil }

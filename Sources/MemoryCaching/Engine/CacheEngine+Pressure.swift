@@ -176,7 +176,7 @@ extension CacheEngine {
     /// that counted for themselves would all begin anew together when their credits are revoked.
     @inlinable
     @inline(__always)
-    static func isSixteenth(_ hash: UInt64) -> Bool { hash & 0xF0_0000_0000 == 0 }
+    static func isSixteenth(_ hash: UInt64) -> Bool { HashSeed.spread(hash) & 0xF0_0000_0000 == 0 }
 
     /// Whether it is long since anybody looked at usage; see ``MemoryGovernor``.
     @usableFromInline

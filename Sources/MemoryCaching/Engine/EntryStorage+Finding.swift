@@ -12,23 +12,29 @@ extension EntryStorage {
     @inlinable
     @inline(always)
     mutating func find(_ key: Key, _ hash: UInt64) -> UInt32? {
-        if let slot = find(key, hash, in: table, tableMask) { return slot }
+        if let slot = find(key, hash, in: table, layout) { return slot }
         guard let oldTable else { return nil }
-        return find(key, hash, in: oldTable, oldMask)
+        return find(key, hash, in: oldTable, oldLayout)
     }
 
     @inlinable
     @inline(always)
-    mutating func find(_ key: Key, _ hash: UInt64, in table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt32? {
-        let tag = Self.tag(hash)
-        var index = Self.home(hash, mask)
+    mutating func find(
+        _ key: Key,
+        _ hash: UInt64,
+        in table: UnsafeMutablePointer<UInt32>,
+        _ layout: TableLayout
+    ) -> UInt32? {
+        let placed = Self.placed(hash, by: layout)
+        let tag = Self.tag(placed)
+        var index = layout.home(placed)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return nil }
             // Of a word with this tag the slot is left, of any other more than a slot.
             let slot = word ^ tag
             if slot <= Self.slotMask, KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
-            index = (index &+ 1) & mask
+            index = layout.next(index)
         }
     }
 
@@ -48,8 +54,9 @@ extension EntryStorage {
         isConstant: Bool,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
-        let tag = Self.tag(hash)
-        var index = Self.home(hash, tableMask)
+        let placed = Self.placed(hash, by: layout)
+        let tag = Self.tag(placed)
+        var index = layout.home(placed)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 {
@@ -64,7 +71,7 @@ extension EntryStorage {
                 }
                 break
             }
-            index = (index &+ 1) & tableMask
+            index = layout.next(index)
         }
         return findOther(key, hash, isSurelyEqual)
     }
@@ -78,9 +85,9 @@ extension EntryStorage {
         _ hash: UInt64,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
-        let found = findOther(key, hash, in: table, tableMask, isSurelyEqual)
+        let found = findOther(key, hash, in: table, layout, isSurelyEqual)
         guard found.slot == 0, let oldTable else { return found }
-        let old = findOther(key, hash, in: oldTable, oldMask, isSurelyEqual)
+        let old = findOther(key, hash, in: oldTable, oldLayout, isSurelyEqual)
         return (old.slot, max(found.candidate, old.candidate), found.candidateCount &+ old.candidateCount)
     }
 
@@ -90,11 +97,12 @@ extension EntryStorage {
         _ key: Key,
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
-        _ mask: UInt,
+        _ layout: TableLayout,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
-        let tag = Self.tag(hash)
-        var index = Self.home(hash, mask)
+        let placed = Self.placed(hash, by: layout)
+        let tag = Self.tag(placed)
+        var index = layout.home(placed)
         var (candidate, count): (UInt32, Int) = (0, 0)
         while true {
             let word = table[Int(bitPattern: index)]
@@ -106,7 +114,7 @@ extension EntryStorage {
                 candidate = slot
                 count &+= 1
             }
-            index = (index &+ 1) & mask
+            index = layout.next(index)
         }
     }
 
@@ -128,8 +136,8 @@ extension EntryStorage {
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
     @inlinable
     func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {
-        if forEachCandidate(hash, in: table, tableMask, body), let oldTable {
-            _ = forEachCandidate(hash, in: oldTable, oldMask, body)
+        if forEachCandidate(hash, in: table, layout, body), let oldTable {
+            _ = forEachCandidate(hash, in: oldTable, oldLayout, body)
         }
     }
 
@@ -138,17 +146,18 @@ extension EntryStorage {
     func forEachCandidate(
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
-        _ mask: UInt,
+        _ layout: TableLayout,
         _ body: (UInt32) -> Bool
     ) -> Bool {
-        let tag = Self.tag(hash)
-        var index = Self.home(hash, mask)
+        let placed = Self.placed(hash, by: layout)
+        let tag = Self.tag(placed)
+        var index = layout.home(placed)
         while true {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return true }
             let slot = word & Self.slotMask
             if word & Self.tagMask == tag, hasStoredHash(hash, slot), !body(slot) { return false }
-            index = (index &+ 1) & mask
+            index = layout.next(index)
         }
     }
 

@@ -16,17 +16,42 @@ extension EntryStorage {
         // Slot 0 is none.
         while wanted <= count { wanted &*= 2 }
         if wanted > capacity { growSlab(to: wanted) }
-        if wanted &* 2 > Int(bitPattern: tableMask) &+ 1 { growTable(to: wanted &* 2) }
+        if wanted &* 2 > layout.size { growTable(to: wanted &* 2) }
+    }
+
+    /// Takes a table of `newSize` words, to which all words move.
+    @inlinable
+    @inline(never)
+    mutating func growTable(to newSize: Int) { makeTable(TableLayout(size: newSize, isSpread: layout.isSpread)) }
+
+    /// Words that an insertion passes, or that a removal looks at, where keys crowd.
+    ///
+    /// Where tables with a crowd spread their hashes, a lookup reads more than three words on average in .6 % of caches
+    /// of 3,000 keys at one of 24 distances, and 8.5 in the worst of 36,000. In 960 of them it was .6 % and 4.1, with a
+    /// crowd of 32 words 1 % and 5.9, of 48 1.4 % and 8.3. Some tables of random keys meet a crowd as they fill, the
+    /// fuller the more (16,000 keys in 32,768 places: about every third), and multiply twice without need.
+    @inlinable static var crowd: UInt { 24 }
+
+    /// Spreads hashes from here on, where keys are integers.
+    ///
+    /// While words move from a smaller table nothing happens: the next crowd will do it. The table is made larger where
+    /// else it would be full before all words have moved, see ``moveWords(places:)``.
+    @inlinable
+    @inline(never)
+    mutating func spread() {
+        if layout.isSpread || oldTable != nil { return }
+        let size = (count &+ count / 8 &+ 1) &* 2 > layout.size ? layout.size &* 2 : layout.size
+        makeTable(TableLayout(size: size, isSpread: true))
     }
 
     @inlinable
-    @inline(never)
-    mutating func growTable(to newSize: Int) {
+    mutating func makeTable(_ newLayout: TableLayout) {
         if oldTable != nil { moveWords(places: .max) }
-        let size = Int(bitPattern: tableMask &+ 1)
-        (oldTable, lastOldPlace, movedPlaces) = (table, UInt32(truncatingIfNeeded: tableMask), 0)
-        table = Self.allocateZeros(newSize &* 4, from: stable).bindMemory(to: UInt32.self, capacity: newSize)
-        tableMask = UInt(bitPattern: newSize &- 1)
+        let size = layout.size
+        (oldTable, oldLayout, movedPlaces) = (table, layout, 0)
+        table = Self.allocateZeros(newLayout.size &* 4, from: stable)
+            .bindMemory(to: UInt32.self, capacity: newLayout.size)
+        layout = newLayout
         if size <= Self.mostRebuilt {
             forEachSlot { link($0, hash: hash(of: $0)) }
             movedPlaces = UInt32(truncatingIfNeeded: size)
@@ -36,26 +61,28 @@ extension EntryStorage {
 
     /// Moves words from the old table to the present one: of 64 places where most are empty, of 16 where they are not.
     /// The present table is full after as many more insertions as there were entries; a tenth of them moves all words.
+    /// From the last place down, because no word behind the last one of a run has to move into the gap.
     @inlinable
     @inline(never)
     mutating func moveWords(places: Int = 64) {
         guard let oldTable else { return }
         var left = places
-        while left > 0, movedPlaces <= lastOldPlace {
-            let word = oldTable[Int(movedPlaces)]
+        while left > 0, Int(movedPlaces) < oldLayout.size {
+            let place = oldLayout.mask &- UInt(movedPlaces)
+            let word = oldTable[Int(bitPattern: place)]
             if word == 0 {
                 movedPlaces &+= 1
                 left &-= 1
             } else {
-                // Emptying may move another word here.
                 let slot = word & Self.slotMask
-                empty(UInt(movedPlaces), of: oldTable, oldMask)
+                // The last places of the table may get words that stand in its first ones.
+                empty(place, of: oldTable, oldLayout)
                 link(slot, hash: hash(of: slot))
                 left &-= 4
             }
         }
-        guard movedPlaces > lastOldPlace else { return }
-        free(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4)
+        guard Int(movedPlaces) == oldLayout.size else { return }
+        free(UnsafeMutableRawPointer(oldTable), oldLayout.size &* 4)
         self.oldTable = nil
     }
 

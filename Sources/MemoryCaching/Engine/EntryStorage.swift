@@ -31,7 +31,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var generation: UInt32 = 0
 
     @usableFromInline var table: UnsafeMutablePointer<UInt32>
-    @usableFromInline var tableMask: UInt
+    @usableFromInline var layout: TableLayout
     @usableFromInline var entries: UnsafeMutablePointer<Entry<Key, Value>>
     /// The smaller table whose words are moving to the present one; see ``growTable(to:)``.
     @usableFromInline var oldTable: UnsafeMutablePointer<UInt32>?
@@ -42,8 +42,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @usableFromInline var seed: HashSeed
     /// Slots there is memory for, slot 0 among them.
     @usableFromInline var capacity: Int
-    /// The last place of the old table.
-    @usableFromInline var lastOldPlace: UInt32 = 0
+    @usableFromInline var oldLayout = TableLayout(bits: 0)
     /// Places of the old table that are known to be empty.
     @usableFromInline var movedPlaces: UInt32 = 0
     /// Where tables and slabs come from and go to once they may be read without the lock; nil before. The cache keeps
@@ -54,10 +53,6 @@ struct EntryStorage<Key: Hashable, Value> {
     @inlinable
     @inline(always)
     var count: Int { Int(held) }
-
-    @inlinable
-    @inline(always)
-    var oldMask: UInt { UInt(lastOldPlace) }
 
     @inlinable @inline(always) static var tagMask: UInt32 { 0xFF00_0000 }
     @inlinable @inline(always) static var slotMask: UInt32 { 0x00FF_FFFF }
@@ -70,7 +65,7 @@ struct EntryStorage<Key: Hashable, Value> {
     init(seed: HashSeed, keepsIdentities: Bool, stable: Unmanaged<StableMemory>? = nil) {
         self.seed = seed
         self.stable = stable
-        tableMask = 15
+        layout = TableLayout(size: 16, isSpread: false)
         table = Self.allocateZeros(16 * 4, from: stable).bindMemory(to: UInt32.self, capacity: 16)
         capacity = 8
         entries = Self.allocateZeros(8 &* MemoryLayout<Entry<Key, Value>>.stride, from: stable)
@@ -85,18 +80,23 @@ struct EntryStorage<Key: Hashable, Value> {
         SlabView(base: UnsafeMutableRawPointer(entries), stride: MemoryLayout<Entry<Key, Value>>.stride)
     }
 
+    /// The hash that places what has `hash` in a table of `layout`. Hashes of all keys but integers are spread already.
     @inlinable
     @inline(always)
-    static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 4) & tagMask }
+    static func placed(_ hash: UInt64, by layout: TableLayout) -> UInt64 {
+        KeyHash<Key>.isInteger && layout.isSpread ? KeyHash<Key>.spread(hash) : hash
+    }
 
     @inlinable
     @inline(always)
-    static func home(_ hash: UInt64, _ mask: UInt) -> UInt { UInt(truncatingIfNeeded: hash &>> 32) & mask }
+    static func tag(_ placed: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: placed &>> 4) & tagMask }
 
     /// The word that a lookup of `hash` reads first.
     @inlinable
     @inline(always)
-    func home(_ hash: UInt64) -> UnsafeMutablePointer<UInt32> { table + Int(bitPattern: Self.home(hash, tableMask)) }
+    func home(_ hash: UInt64) -> UnsafeMutablePointer<UInt32> {
+        table + Int(bitPattern: layout.home(Self.placed(hash, by: layout)))
+    }
 
     /// The generation of the entry at `slot`; 0 where none is kept.
     @inlinable
@@ -142,8 +142,13 @@ struct EntryStorage<Key: Hashable, Value> {
     /// A vacant slot, whose entry is still to be made, with its word in the table.
     @inlinable
     mutating func takeSlot(hash: UInt64) -> UInt32 {
-        if UInt(bitPattern: count &+ 1) &* 2 > tableMask &+ 1 { growTable(to: Int(bitPattern: tableMask &+ 1) &* 2) }
+        if (count &+ 1) &* 2 > layout.size { growTable(to: layout.size &* 2) }
         if oldTable != nil { moveWords() }
+        var place = emptyPlace(for: hash)
+        if KeyHash<Key>.isInteger, place.passed > Self.crowd {
+            spread()
+            place = emptyPlace(for: hash)
+        }
         let slot: UInt32
         if firstVacant != 0 {
             slot = firstVacant
@@ -158,83 +163,100 @@ struct EntryStorage<Key: Hashable, Value> {
             identities[Int(slot)] = UInt64(generation) &<< 32 | hash & 0xFFFF_FFFF
         }
         if let costs { costs[Int(slot)] = 0 }
-        link(slot, hash: hash)
+        table[Int(bitPattern: place.index)] = place.tag | slot
         held &+= 1
         return slot
     }
 
+    /// Puts the word of `slot`, whose hash is `hash`, into the table.
     @inlinable
     func link(_ slot: UInt32, hash: UInt64) {
-        var index = Self.home(hash, tableMask)
-        while table[Int(bitPattern: index)] != 0 { index = (index &+ 1) & tableMask }
-        table[Int(bitPattern: index)] = Self.tag(hash) | slot
+        let place = emptyPlace(for: hash)
+        table[Int(bitPattern: place.index)] = place.tag | slot
+    }
+
+    /// Where the word of what has `hash` is to stand, its tag, and how many words stand before it.
+    @inlinable
+    @inline(always)
+    func emptyPlace(for hash: UInt64) -> (index: UInt, tag: UInt32, passed: UInt) {
+        let placed = Self.placed(hash, by: layout)
+        let home = layout.home(placed)
+        var index = home
+        while table[Int(bitPattern: index)] != 0 { index = layout.next(index) }
+        return (index, Self.tag(placed), layout.distance(from: home, to: index))
     }
 
     /// Takes the entry, whose hash is `hash`, out of the table and its slot.
     @inlinable
     mutating func remove(_ slot: UInt32, hash: UInt64) -> Entry<Key, Value> {
-        unlink(slot, hash: hash)
+        let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
         let meta = view[slot]
         meta.pointee.info = .vacant
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
+        if KeyHash<Key>.isInteger, passed > Self.crowd { spread() }
         return entry
     }
 
-    /// Takes the word of `slot` out of the table that it is in.
+    /// Takes the word of `slot` out of the table that it is in; returns how many words behind it were looked at.
     @inlinable
-    func unlink(_ slot: UInt32, hash: UInt64) {
-        var index = Self.home(hash, tableMask)
+    @discardableResult
+    func unlink(_ slot: UInt32, hash: UInt64) -> UInt {
+        var index = layout.home(Self.placed(hash, by: layout))
         while true {
             let word = table[Int(bitPattern: index)]
-            if word & Self.slotMask == slot { return empty(index, of: table, tableMask) }
+            if word & Self.slotMask == slot { return empty(index, of: table, layout) }
             if word == 0, oldTable != nil { break }
-            index = (index &+ 1) & tableMask
+            index = layout.next(index)
         }
-        index = Self.home(hash, oldMask)
+        index = oldLayout.home(Self.placed(hash, by: oldLayout))
         while oldTable.unsafelyUnwrapped[Int(bitPattern: index)] & Self.slotMask != slot {
-            index = (index &+ 1) & oldMask
+            index = oldLayout.next(index)
         }
-        empty(index, of: oldTable.unsafelyUnwrapped, oldMask)
+        return empty(index, of: oldTable.unsafelyUnwrapped, oldLayout)
     }
 
-    /// Empties the place `first`, and moves words back where else they would not be found any more.
+    /// Empties the place `first`, and moves words back where else they would not be found any more; returns how many
+    /// words it has looked at.
     @inlinable
-    func empty(_ first: UInt, of table: UnsafeMutablePointer<UInt32>, _ mask: UInt) {
+    @discardableResult
+    func empty(_ first: UInt, of table: UnsafeMutablePointer<UInt32>, _ layout: TableLayout) -> UInt {
         var hole = first
         var index = hole
         // Words without a gap before the first hole; not known before it is asked for.
         var run: UInt = .max
         while true {
-            index = (index &+ 1) & mask
+            index = layout.next(index)
             let word = table[Int(bitPattern: index)]
             if word == 0 { break }
             // How far the word is from its home, by the four bits of it that the tag has. It cannot be sixteen more
             // than that unless so many words stand before it without a gap.
             var distance = (index &- UInt(truncatingIfNeeded: word &>> 28)) & 15
-            if distance < (index &- hole) & mask {
-                if run == .max { run = lengthOfRun(before: first, of: table, mask) }
-                if run &+ ((index &- first) & mask) > 15 {
-                    distance = (index &- Self.home(self.hash(of: word & Self.slotMask), mask)) & mask
+            if distance < layout.distance(from: hole, to: index) {
+                if run == .max { run = lengthOfRun(before: first, of: table, layout) }
+                if run &+ layout.distance(from: first, to: index) > 15 {
+                    let placed = Self.placed(self.hash(of: word & Self.slotMask), by: layout)
+                    distance = layout.distance(from: layout.home(placed), to: index)
                 }
             }
             // The word may move back to the hole unless its home lies behind the hole.
-            if distance >= (index &- hole) & mask {
+            if distance >= layout.distance(from: hole, to: index) {
                 table[Int(bitPattern: hole)] = word
                 hole = index
             }
         }
         table[Int(bitPattern: hole)] = 0
+        return layout.distance(from: first, to: index)
     }
 
     /// Words before `index` up to the next empty one, counted to 16.
     @inlinable
     @inline(always)
-    func lengthOfRun(before index: UInt, of table: UnsafeMutablePointer<UInt32>, _ mask: UInt) -> UInt {
+    func lengthOfRun(before index: UInt, of table: UnsafeMutablePointer<UInt32>, _ layout: TableLayout) -> UInt {
         var run: UInt = 0
-        while run < 16, table[Int(bitPattern: (index &- run &- 1) & mask)] != 0 { run &+= 1 }
+        while run < 16, table[Int(bitPattern: (index &- run &- 1) & layout.mask)] != 0 { run &+= 1 }
         return run
     }
 
@@ -251,8 +273,8 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Frees the memory. Entries that are still in are not deinitialised.
     @inlinable
     func deallocate() {
-        free(UnsafeMutableRawPointer(table), Int(bitPattern: tableMask &+ 1) &* 4)
-        if let oldTable { free(UnsafeMutableRawPointer(oldTable), Int(bitPattern: oldMask &+ 1) &* 4) }
+        free(UnsafeMutableRawPointer(table), layout.size &* 4)
+        if let oldTable { free(UnsafeMutableRawPointer(oldTable), oldLayout.size &* 4) }
         free(UnsafeMutableRawPointer(entries), capacity &* MemoryLayout<Entry<Key, Value>>.stride)
         if let identities { AlignedMemory.deallocate(UnsafeMutableRawPointer(identities), capacity &* 8) }
         if let costs { AlignedMemory.deallocate(UnsafeMutableRawPointer(costs), capacity &* 8) }

@@ -39,6 +39,11 @@ package struct HashSeed: Sendable {
         Self.fold(UInt64(truncatingIfNeeded: hashValue) ^ word, 0x9E37_79B9_7F4A_7C15)
     }
 
+    /// A hash whose bits all depend on all bits of `hash`. (The factor is that of the golden ratio.)
+    @inlinable
+    @inline(always)
+    package static func spread(_ hash: UInt64) -> UInt64 { fold(hash, 0x9E37_79B9_7F4A_7C15) }
+
     /// The halves of the product, combined: every bit of it depends on all bits of both factors.
     @inlinable
     @inline(always)

@@ -32,7 +32,7 @@ extension Shard {
     /// Tells those on their way to the lock where the table lies.
     @inlinable
     @inline(__always)
-    func publishTable() { tablePlace.publish(storage.table, capacity: Int(bitPattern: storage.tableMask) &+ 1) }
+    func publishTable() { tablePlace.publish(storage.table, capacity: storage.layout.size) }
 
     /// Puts a new entry in, whose room is reserved and whose level and flags are set.
     @inlinable

@@ -11,7 +11,8 @@ struct IndexHash: Equatable {
 
     /// Mixes a key's word (``KeyHash/word(of:seed:)``) with the cache's seed.
     ///
-    /// Two folded multiplies, the first with a secret factor, as those of ``KeyHash``; the words of keys that are no
+    /// Two folded multiplies, the first with a secret factor, as those of ``KeyHash``, but always both: tags are 48 bits
+    /// of the product, and a lookup that copies waits for other things. The words of keys that are no
     /// integers are hashes already. (The constant is that of degski's 64-bit mixer.)
     @inline(__always)
     init(_ keyWord: UInt64, seed: HashSeed) {

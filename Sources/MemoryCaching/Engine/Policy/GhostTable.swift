@@ -39,10 +39,10 @@ struct GhostTable {
 
     @usableFromInline var sets: Int { Int(setMask) + 1 }
 
-    /// Where the set of `hash` begins.
+    /// Where the set of a spread hash begins: as it is, keys at a bad distance would share few sets.
     @inlinable
     @inline(__always)
-    func place(of hash: UInt64) -> Int { Int((hash &>> 16) & UInt64(setMask)) &* 8 }
+    func place(of spread: UInt64) -> Int { Int((spread &>> 16) & UInt64(setMask)) &* 8 }
 
     /// The time in steps, modulo 2¹⁴. The governor may raise L far beyond what this cache ever saw (the price of
     /// another one's bytes); where steps are then smaller than a `Double` can tell, all stamps are alike until the
@@ -55,8 +55,8 @@ struct GhostTable {
 
     @inlinable
     @inline(__always)
-    static func fingerprint(_ hash: UInt64) -> UInt32 {
-        let bits = UInt32(truncatingIfNeeded: hash) & 0xFFFF
+    static func fingerprint(_ spread: UInt64) -> UInt32 {
+        let bits = UInt32(truncatingIfNeeded: spread) & 0xFFFF
         return bits == 0 ? 1 : bits
     }
 
@@ -64,15 +64,16 @@ struct GhostTable {
     @inlinable
     @inline(__always)
     func prefetch(_ hash: UInt64) {
-        if let ghosts { MemoryCaching.prefetch(ghosts + place(of: hash)) }
+        if let ghosts { MemoryCaching.prefetch(ghosts + place(of: HashSeed.spread(hash))) }
     }
 
     /// Takes the ghost of `hash` out: its class, and how much L has grown since it was evicted.
     @inlinable
     mutating func take(_ hash: UInt64, inflation: Double) -> (class: Int, age: Double)? {
         guard let ghosts else { return nil }
-        let set = ghosts + place(of: hash)
-        let fingerprint = Self.fingerprint(hash)
+        let spread = HashSeed.spread(hash)
+        let set = ghosts + place(of: spread)
+        let fingerprint = Self.fingerprint(spread)
         for way in 0..<Int(ways) where set[way] & 0xFFFF == fingerprint {
             let ghost = set[way]
             set[way] = 0
@@ -88,7 +89,8 @@ struct GhostTable {
         if ghosts == nil || 10 &* capacity < 7 &* residents || Int(ways) < Swift.min(8, residents) {
             grow(residents: residents, stay: stay, inflation: inflation)
         }
-        let set = ghosts.unsafelyUnwrapped + place(of: hash)
+        let spread = HashSeed.spread(hash)
+        let set = ghosts.unsafelyUnwrapped + place(of: spread)
         let now = stamp(inflation)
         // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty
         // place.
@@ -100,7 +102,7 @@ struct GhostTable {
         }
         let victim = Int(oldest & 7)
         oldest &>>= 3
-        set[victim] = Self.fingerprint(hash) | UInt32(truncatingIfNeeded: `class`) &<< 16 | now &<< 18
+        set[victim] = Self.fingerprint(spread) | UInt32(truncatingIfNeeded: `class`) &<< 16 | now &<< 18
         guard oldest <= Self.stampMask else { return }
         // An exponential mean over 50 overwritten ghosts.
         meanAge += 0.02 * (Double(oldest) * unit - meanAge)

@@ -36,7 +36,14 @@ struct SampledUses {
     /// Whether the key of `hash` is in the sample.
     @inlinable
     @inline(always)
-    static func includes(_ hash: UInt64) -> Bool { hash & (SampledUses.stride &- 1) == 0 }
+    static func includes(_ hash: UInt64) -> Bool { HashSeed.spread(hash) & (SampledUses.stride &- 1) == 0 }
+
+    /// Bits 4 to 33 of the spread hash.
+    @inlinable
+    @inline(always)
+    static func fingerprint(_ hash: UInt64) -> UInt32 {
+        UInt32(truncatingIfNeeded: HashSeed.spread(hash) &>> 4) & 0x3FFF_FFFF
+    }
 
     @inlinable
     mutating func removeAll() { (count, growth, waste) = (0, 0, SIMD4()) }
@@ -47,8 +54,7 @@ struct SampledUses {
 
     @inlinable
     mutating func append(_ kind: Kind, _ hash: UInt64, _ lifetime: SampledLifetime = .endless) {
-        // Bits 4 to 33 of the hash.
-        words[Int(count)] = UInt32(truncatingIfNeeded: hash &>> 4) &<< 2 | kind.rawValue
+        words[Int(count)] = SampledUses.fingerprint(hash) &<< 2 | kind.rawValue
         starts[Int(count)] = lifetime.start
         ends[Int(count)] = lifetime.end
         count &+= 1
@@ -66,7 +72,7 @@ struct SampledUses {
     @inlinable
     @inline(always)
     static func includes(_ hash: UInt64, thinning: UInt32) -> Bool {
-        includes(UInt32(truncatingIfNeeded: hash &>> 4) & 0x3FFF_FFFF, thinning: thinning)
+        includes(fingerprint(hash), thinning: thinning)
     }
 }
 

@@ -30,7 +30,7 @@ public import Synchronization
 //    sequence changed. That a key is not there is believed likewise: every insertion, and every word that moves,
 //    changes the sequence. It has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹
 //    sections of the same shard pass, not one more or less.
-// 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, mask, slab) are used
+// 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, layout, slab) are used
 //    only after the sequence was found unchanged behind them, a slot's number only after it was found unchanged behind
 //    the word that it comes from; so each address lies in a table or a slab that was in use at that moment. It may go
 //    out of use in the next moment, but stays readable (``StableMemory``).
@@ -83,10 +83,11 @@ extension CacheEngine {
         if sequence & 1 != 0 || cms_load_acquire_u8(&shard.pointee.isElsewhere) != 0 { return nil }
 
         let table = UInt(cms_load_acquire_u64(&shard.pointee.storage.table))
-        let mask = UInt(cms_load_acquire_u64(&shard.pointee.storage.tableMask))
+        let layout = TableLayout(bits: UInt(cms_load_acquire_u64(&shard.pointee.storage.layout)))
         let slab = UInt(cms_load_acquire_u64(&shard.pointee.storage.entries))
-        let tag = EntryStorage<Key, Value>.tag(hash)
-        var index = EntryStorage<Key, Value>.home(hash, mask)
+        let placed = EntryStorage<Key, Value>.placed(hash, by: layout)
+        let tag = EntryStorage<Key, Value>.tag(placed)
+        var index = layout.home(placed)
         while true {
             guard lock.sequence.pointee.load(ordering: .relaxed) == sequence else { return nil }
             let place = UnsafeRawPointer(bitPattern: table &+ index &* 4).unsafelyUnwrapped
@@ -100,7 +101,7 @@ extension CacheEngine {
                 ReaderCounts.countMiss(readers, line)
                 return .some(nil)
             }
-            index = (index &+ 1) & mask
+            index = layout.next(index)
             let slot = word ^ tag
             if slot > EntryStorage<Key, Value>.slotMask { continue }
             guard lock.sequence.pointee.load(ordering: .relaxed) == sequence else { return nil }

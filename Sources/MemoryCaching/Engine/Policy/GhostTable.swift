@@ -83,8 +83,8 @@ struct GhostTable {
         return nil
     }
 
-    /// Remembers an entry of `class` that has just been evicted after a stay of `stay`. Inlined into its one caller, which
-    /// has made the same spread hash before.
+    /// Remembers an entry of `class` that has just been evicted after a stay of `stay`. Inlined into its one caller,
+    /// which has made the same spread hash before.
     @inlinable
     @inline(__always)
     mutating func put(_ hash: UInt64, class: Int, inflation: Double, stay: Double, residents: Int) {

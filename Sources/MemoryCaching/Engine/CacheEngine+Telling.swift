@@ -8,12 +8,13 @@ public import Synchronization
 
 // What becomes of entries that have left, once every lock is free.
 extension CacheEngine {
-    /// Lets go of what has left, with no lock held: tells the observer, discards content, and deinitialises.
+    /// Tells the observer of what has left and discards its content, with no lock held. Whoever has it lets go of it
+    /// afterwards, with no lock held either.
     ///
     /// Where `replacement` is the very object that it replaced, the cache still holds it: nothing is discarded.
     @inlinable
     @inline(__always)
-    func finish(_ departures: consuming EntryDepartures<Key, Value>, replacement: Value? = nil) {
+    func finish(_ departures: borrowing EntryDepartures<Key, Value>, replacement: Value? = nil) {
         if departures.isEmpty { return }
         // Whose content could be discarded has set the flag before it went in.
         if !hasObserver.load(ordering: .relaxed), !hasDiscardable.load(ordering: .relaxed) { return }
@@ -22,7 +23,8 @@ extension CacheEngine {
 
     @inlinable
     @inline(never)
-    func tell(of departures: EntryDepartures<Key, Value>, replacement: Value?) {
+    func tell(of departures: borrowing EntryDepartures<Key, Value>, replacement: Value?) {
+        let refused = departures.refused
         let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
         UserCode.begin()
         defer { UserCode.end() }
@@ -42,12 +44,12 @@ extension CacheEngine {
         }
         /// Whether the very object is the one refused, whose departure is told of as such.
         func isRefused(_ departure: EntryDepartures<Key, Value>.Departure) -> Bool {
-            guard let refused = departures.refused, let hooks, !hooks.reportsIdenticalReplacement else { return false }
+            guard let refused, let hooks, !hooks.reportsIdenticalReplacement else { return false }
             return hooks.isIdentical(departure.value, refused.value)
         }
         if let first = departures.first { tell(of: first) }
         if let rest = departures.rest { for departure in rest { tell(of: departure) } }
-        if let refused = departures.refused {
+        if let refused {
             observer?(refused.key, refused.value, refused.cause)
             // Whoever loads a value that is refused gets it all the same, with its content.
             if refused.isDiscardable, let hooks, hooks.discardsRefused { hooks.discardIfPossible(refused.value) }

@@ -6,9 +6,10 @@
 
 /// Entries that have left the cache and are still to be told of, discarded and let go of, once every lock is free.
 ///
-/// Holds one without allocating: an insertion into a full cache has exactly one departure.
+/// Holds one without allocating: an insertion into a full cache has exactly one departure. Not copyable, because the
+/// compiler then lets go of it where it is: a copyable one asked the runtime how, in 100 instructions of each insertion.
 @usableFromInline
-struct EntryDepartures<Key, Value> {
+struct EntryDepartures<Key, Value>: ~Copyable {
     @usableFromInline struct Departure {
         @usableFromInline let key: Key
         @usableFromInline let value: Value

@@ -264,12 +264,14 @@ struct EngineDiscardingTests {
         #expect(engine.contains(1) && engine.contains(3))
     }
 
-    @Test("a search that splits overtake passes over nothing")
-    func overtakenSearch() {
+    @Test("a search that splits overtake passes over nothing", arguments: [4_000, 6_000])
+    func overtakenSearch(count: Int) {
         let engine = CacheEngine<Int, Discardable>(hooks: Discardable.hooks)
-        let old = (0..<6_000).map { _ in Discardable() }
+        let old = (0..<count).map { _ in Discardable() }
         for key in old.indices { engine.setValue(old[key], forKey: key) }
         let shardCount = engine.shardCount
+        // On a small machine the first split is the last.
+        if shardCount == CacheEngine<Int, Int>.mostShardCount { return }
         var met = Set<ObjectIdentifier>()
         var next = old.count
         engine.forEachDiscardable { entry in

@@ -17,6 +17,10 @@ static _Thread_local int user_code_depth;
 
 int *_Nonnull cms_user_code_depth(void) { return &user_code_depth; }
 
+static _Thread_local void *_Nullable untold;
+
+void *_Nullable *_Nonnull cms_untold(void) { return &untold; }
+
 static _Thread_local struct cms_process_eviction process_eviction;
 
 struct cms_process_eviction *_Nonnull cms_process_eviction(void) { return &process_eviction; }

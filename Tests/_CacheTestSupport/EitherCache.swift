@@ -146,6 +146,14 @@ public final class EitherCache<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Sets how many values there may be.
+    public func setCountLimit(_ limit: Int) {
+        switch kind {
+        case .memory(let cache): cache.countLimit = limit
+        case .purgeable(let cache): cache.countLimit = limit
+        }
+    }
+
     // MARK: Loading
 
     /// The value, from the cache or from a load.

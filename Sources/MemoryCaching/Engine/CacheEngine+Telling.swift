@@ -24,10 +24,25 @@ extension CacheEngine {
     @inlinable
     @inline(never)
     func tell(of departures: borrowing EntryDepartures<Key, Value>, replacement: Value?) {
-        let refused = departures.refused
+        let (first, rest, refused) = (departures.first, departures.rest ?? [], departures.refused)
+        if UserCode.isDeepest {
+            UserCode.putOff { self.tell(of: first, rest, refused, replacement) }
+        } else {
+            UserCode.begin()
+            tell(of: first, rest, refused, replacement)
+            UserCode.end()
+        }
+    }
+
+    /// Tells of what has left, the refused newcomer last.
+    @inlinable
+    func tell(
+        of first: EntryDepartures<Key, Value>.Departure?,
+        _ rest: [EntryDepartures<Key, Value>.Departure],
+        _ refused: EntryDepartures<Key, Value>.Departure?,
+        _ replacement: Value?
+    ) {
         let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
-        UserCode.begin()
-        defer { UserCode.end() }
         func tell(of departure: EntryDepartures<Key, Value>.Departure) {
             let isStillHeld =
                 departure.cause == .replaced
@@ -47,8 +62,8 @@ extension CacheEngine {
             guard let refused, let hooks, !hooks.reportsIdenticalReplacement else { return false }
             return hooks.isIdentical(departure.value, refused.value)
         }
-        if let first = departures.first { tell(of: first) }
-        if let rest = departures.rest { for departure in rest { tell(of: departure) } }
+        if let first { tell(of: first) }
+        for departure in rest { tell(of: departure) }
         if let refused {
             observer?(refused.key, refused.value, refused.cause)
             // Whoever loads a value that is refused gets it all the same, with its content.

@@ -36,9 +36,16 @@ struct KeyedStore<Key: Hashable & Sendable>: Sendable {
         if condition: PurgeableStore.Condition? = nil
     ) -> InsertionOutcome {
         let outcome = store.withMatching(key) { store.set(bytes, $0, expiresAfter: lifetime, if: condition) }
-        if outcome == .refused, let observer = store.observer {
+        if outcome == .refused, store.hasObserver {
             let word = Self.integerWord(of: key)
-            observer(word ?? 0, word == nil ? key : nil, Array(bytes), .costLimit)
+            let refused = PurgeableDeparture(
+                word: word ?? 0,
+                key: word == nil ? key : nil,
+                bytes: Array(bytes),
+                large: nil
+            )
+            store.putOff([refused], .costLimit)
+            store.tellRemovals()
         }
         return outcome
     }

@@ -116,7 +116,7 @@ extension PurgeableStore {
     private func leave(_ pass: consuming ReaderGate.Pass, isTick: Bool) {
         log.gate.leave(pass)
         if isTick { maintainIfSecondPassed() }
-        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+        tellRemovals()
     }
 
     /// Removes the entry that a read found lost, and counts the hit as a miss. True where the key has another value by

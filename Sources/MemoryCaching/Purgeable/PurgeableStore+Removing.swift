@@ -54,7 +54,7 @@ extension PurgeableStore {
         for segment in departures.retired { log.discardRetired(segment) }
         for value in departures.large { largeBytes.wrappingSubtract(value.byteCount, ordering: .relaxed) }
         counters.removed(departures.count, cause)
-        if cause != .discarded, !departures.told.isEmpty { queue(departures.told, cause) }
+        if cause != .discarded, !departures.told.isEmpty { putOff(departures.told, cause) }
         departures = PurgeableDepartures()
     }
 

@@ -4,9 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import ForkSafety
 internal import PurgeableMemory
-internal import Synchronization
 
 // What leaves is noted under the lock, with its bytes, and told when locks and gate have been left.
 extension PurgeableStore {
@@ -44,25 +42,18 @@ extension PurgeableStore {
     }
 
     /// Keeps departures until ``tellRemovals()``.
-    func queue(_ departures: [PurgeableDeparture], _ cause: RemovalCause) {
-        untold.withLock { $0 += departures.map { ($0, cause) } }
-        hasUntold.store(true, ordering: .releasing)
-    }
-
-    /// Tells of what has left. Called with no lock held and outside the gate, because the handler may use the cache.
-    func tellRemovals() {
-        guard let observer, hasUntold.load(ordering: .relaxed), hasUntold.exchange(false, ordering: .acquiring) else {
-            return
-        }
-        let departures = untold.withLock { untold in
-            defer { untold = [] }
-            return untold
-        }
-        UserCode.run {
-            for (departure, cause) in departures {
+    func putOff(_ departures: [PurgeableDeparture], _ cause: RemovalCause) {
+        guard let observer else { return }
+        UserCode.putOff {
+            for departure in departures {
                 guard let bytes = departure.bytes ?? departure.large?.copyBytes() else { continue }
                 observer(departure.word, departure.key, bytes, cause)
             }
         }
     }
+
+    /// Tells of what this thread has made leave. Called with no lock held and outside the gate, because the handler may
+    /// use the cache.
+    @inline(__always)
+    func tellRemovals() { if hasObserver { UserCode.tell() } }
 }

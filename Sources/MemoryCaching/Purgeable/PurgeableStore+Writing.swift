@@ -50,7 +50,7 @@ extension PurgeableStore {
         }
         log.gate.leave(pass)
         if isStep { maintainAfterStep() }
-        if hasUntold.load(ordering: .relaxed) { tellRemovals() }
+        tellRemovals()
         return outcome
     }
 

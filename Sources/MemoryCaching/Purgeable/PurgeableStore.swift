@@ -47,8 +47,6 @@ final class PurgeableStore: @unchecked Sendable {
     /// Told of what leaves, by ``tellRemovals()``.
     let observer: Observer?
     @usableFromInline let hasObserver: Bool
-    let untold = ForkSafeMutex<[(departure: PurgeableDeparture, cause: RemovalCause)]>([])
-    let hasUntold = Atomic<Bool>(false)
     /// Tests give a limit for what the kernel cannot take.
     let givenOrdinaryLimit: Int?
     /// Where large values get their pages.

@@ -319,4 +319,34 @@ struct LoadingFallbackTests {
         cache.trim(toCount: 0)
         await #expect(throws: Trouble.now) { try await cache.get("a") { throw Trouble.now } }
     }
+
+    /// A load returns, and then nobody wants its value any more, before it is stored.
+    @Test("A value that is not stored leaves the fallback where it is", arguments: [0, 1])
+    func abandoned(_ kind: Int) async throws {
+        let caller = Mutex<Task<[UInt8], any Error>?>(nil)
+        let told = Mutex<[RemovalCause]>([])
+        let cache = expired(kind) { options in
+            options.removalHandler = { _, _, cause in told.withLock { $0.append(cause) } }
+            options.lifetime = { _, bytes in
+                if bytes == [2] { caller.withLock { $0 }?.cancel() }
+                return nil
+            }
+        }
+        let gate = Gate()
+        let task = Task {
+            try await cache.get("a") {
+                await gate.pass()
+                return [2]
+            }
+        }
+        caller.withLock { $0 = task }
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await settle(cache)
+        #expect(told.withLock { $0 } == [] && cache.get("a") == nil)
+        #expect(try await cache.get("a") { throw Trouble.now } == [1])
+        // One that is stored ends it.
+        #expect(try await cache.get("a") { [3] } == [3])
+        #expect(told.withLock { $0 } == [.expired])
+    }
 }

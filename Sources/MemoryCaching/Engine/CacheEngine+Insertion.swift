@@ -66,10 +66,19 @@ extension CacheEngine {
             return .stored
         }
         var departures = EntryDepartures<Key, Value>()
+        var unasked = condition
         if newcomer.now != .min {
-            slot = removeExpired(shard, at: newcomer.now, keeping: slot, into: &departures)
+            let isOver = slot != 0 && shard.pointee.isOver(slot, at: newcomer.now)
+            // Before an expired entry goes, which else stays as the fallback that it may be; and not again afterwards.
+            if let condition, !holds(condition, shard, isOver ? 0 : slot) {
+                unlock(shard)
+                return .changed
+            }
+            unasked = nil
+            removeExpired(shard, at: newcomer.now, isOver ? slot : 0, into: &departures)
+            if isOver { slot = 0 }
         }
-        var outcome = place(value, forKey: key, &newcomer, shard, slot, condition, into: &departures)
+        var outcome = place(value, forKey: key, &newcomer, shard, slot, unasked, into: &departures)
         let isCrowded = shard.pointee.storage.held > shard.pointee.mostEntries
         unlock(shard)
         if outcome == .isLarge {

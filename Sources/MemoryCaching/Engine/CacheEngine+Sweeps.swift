@@ -73,22 +73,20 @@ extension CacheEngine {
         finish(departures)
     }
 
-    /// Removes from `shard`, which is locked, some of what has outlived its lifetime, the entry at `slot` among them,
-    /// which is about to be replaced, so that it is no fallback any more: 0 if that has, else `slot`.
+    /// Removes from `shard`, which is locked, the expired entry at `slot`, unless that is 0, which is about to be
+    /// replaced, so that it is no fallback any more; and some of what has outlived its lifetime and is kept no longer.
     @inlinable
     @inline(never)
     func removeExpired(
         _ shard: ShardPointer,
         at now: Int64,
-        keeping slot: UInt32,
+        _ slot: UInt32,
         into departures: inout EntryDepartures<Key, Value>
-    ) -> UInt32 {
-        guard let wheel = shard.pointee.wheel else { return slot }
-        let isOver = slot != 0 && wheel.deadline(of: slot) <= now
-        if isOver { removeExpired(slot, shard, into: &departures) }
+    ) {
+        guard shard.pointee.wheel != nil else { return }
+        if slot != 0 { removeExpired(slot, shard, into: &departures) }
         // A handler that sets entries which expire at once would else call itself without end.
         if !UserCode.isRunning { _ = removeSomeExpired(shard, at: lifetimes.fallbackEnd(at: now), into: &departures) }
-        return isOver ? 0 : slot
     }
 
     /// Removes up to ``SweptPiece/mostEntries`` expired entries from `shard`, which is locked. Whether those were all.

@@ -112,6 +112,10 @@ extension Shard {
         return storage.remove(slot, hash: hash)
     }
 
+    /// Whether the lifetime of the entry at `slot` is over. It may still be there as a fallback.
+    @inlinable
+    func isOver(_ slot: UInt32, at now: Int64) -> Bool { wheel.map { $0.deadline(of: slot) <= now } ?? false }
+
     @inlinable
     mutating func schedule(_ slot: UInt32, deadline: EntryDeadline) {
         if wheel == nil { wheel = TimerWheel() }

@@ -91,14 +91,13 @@ extension PurgeableStore {
             var replaced = PurgeableDepartures()
             var expired = PurgeableDepartures()
             let attempt = withEntry(hash, matching) { state, shard, slot -> Attempt in
-                if let slot, terms.now != .min, state.deadline(of: slot).next <= terms.now {
-                    take(slot, hash, &state, shard, &expired)
-                    return .changed
-                }
-                if let condition = terms.condition, !holds(condition, slot, state) { return .unwanted }
-                if let slot {
+                let isOver = isOver(slot, state, terms)
+                // First: where it does not hold, an expired entry stays as the fallback that it may be.
+                if let condition = terms.condition, !holds(condition, isOver ? nil : slot, state) { return .unwanted }
+                if let slot, !isOver {
                     return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced, terms)
                 }
+                if let slot { take(slot, hash, &state, shard, &expired) }
                 return insert(location, large, serial, byteCount, hash, &state, shard, matching, terms)
             }
             settle(&expired, .expired)
@@ -117,6 +116,13 @@ extension PurgeableStore {
                 if evictOne(sparing: hash, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
             }
         }
+    }
+
+    /// Whether the lifetime of the entry at `slot` is over. It may still be there as a fallback.
+    @inline(__always)
+    private func isOver(_ slot: Int?, _ state: borrowing PurgeableShard.State, _ terms: Terms) -> Bool {
+        guard let slot, terms.now != .min else { return false }
+        return state.deadline(of: slot).next <= terms.now
     }
 
     /// Puts a value in the place of the key's old one, whose room it takes over.
@@ -193,12 +199,14 @@ extension PurgeableStore {
         _ terms: Terms
     ) -> InsertionOutcome {
         var departures = PurgeableDepartures()
+        var isOver = false
         let isWanted = withEntry(hash, matching) { state, shard, slot in
-            if let condition = terms.condition, !holds(condition, slot, state) { return false }
+            isOver = self.isOver(slot, state, terms)
+            if let condition = terms.condition, !holds(condition, isOver ? nil : slot, state) { return false }
             if let slot { take(slot, hash, &state, shard, &departures) }
             return true
         }
-        settle(&departures, .replaced)
+        settle(&departures, isOver ? .expired : .replaced)
         guard isWanted else { return .changed }
         counters.refused()
         return .refused

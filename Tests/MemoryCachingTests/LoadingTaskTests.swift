@@ -158,6 +158,31 @@ struct LoadingTaskTests {
         #expect(errors.withLock { $0 } == [.recursiveLoad(key: "a")])
     }
 
+    @Test("A refresh that asks for its own key is the one of its stale window", arguments: CacheKind.allCases)
+    func recursionInRefresh(_ kind: CacheKind) async {
+        enum Trouble: Error { case none }
+        let clock = ManualClock()
+        let options = MemoryCacheOptions<String, Int>(
+            expiresAfter: .seconds(10),
+            staleWindow: .seconds(5),
+            clock: clock
+        )
+        let cache = EitherCache<String>(kind, options: options)
+        cache["a"] = 1
+        clock.advance(by: .seconds(6))
+        let loads = Counter()
+        for _ in 0..<5 {
+            let value = await cache.value(forKey: "a") {
+                loads.increment()
+                // An error type that cannot tell of the recursion.
+                return (try? await cache.refreshValue(forKey: "a") { () async throws(Trouble) in 5 }) ?? 0
+            }
+            #expect(value == 1)
+            await yieldUntil { cache.flightCount == 0 }
+        }
+        #expect(loads.value == 1 && cache.statistics.loadFailures == 1)
+    }
+
     @Test("A load that can only recurse ends the process rather than hang")
     func endlessRecursion() async {
         await #expect(processExitsWith: .failure) {

@@ -140,6 +140,45 @@ extension LoadingFallbackTests {
         #expect(cache.statistics.loadFailures == 20)
     }
 
+    /// A clock that notes how long the sleeps by it are, and for how long it had been running when they began.
+    private final class NotingClock: Clock, Sendable {
+        typealias Instant = ManualClock.Instant
+        let base = ManualClock()
+        let sleeps = Mutex<[(from: Duration, to: Duration)]>([])
+        var now: Instant { base.now }
+        var minimumResolution: Duration { base.minimumResolution }
+        func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            sleeps.withLock { $0.append((now.offset, deadline.offset)) }
+            try await base.sleep(until: deadline, tolerance: tolerance)
+        }
+    }
+
+    /// What a cancelled sleep leaves in the runtime is there until the sleep's deadline.
+    @Test("Nobody sleeps much longer than the load has taken so far", arguments: [nil, Duration.seconds(600)])
+    func shortSleeps(soft: Duration?) async throws {
+        let clock = NotingClock()
+        let cache = MemoryCache<String, Int>(
+            options: .init(keepsExpiredFor: .seconds(1), softLoadTimeout: soft, loadTimeout: .seconds(3600), clock: clock)
+        )
+        let gate = Gate()
+        let task = Task {
+            try await cache.value(forKey: "a") { () async throws -> Int in
+                await gate.pass()
+                return 1
+            }
+        }
+        while clock.now.offset < .seconds(3600) {
+            await yieldUntil { clock.base.sleeperCount == 1 }
+            clock.base.advance(to: .init(offset: clock.sleeps.withLock { $0.last!.to }))
+        }
+        await #expect(throws: CacheLoadTimeoutError.self) { try await task.value }
+        gate.open()
+        let sleeps = clock.sleeps.withLock { $0 }
+        #expect(sleeps.allSatisfy { $0.to - $0.from <= max($0.from, .milliseconds(64)) }, "\(sleeps)")
+        // Seldom: an hour is some 16 times twice as long as the first sleep.
+        #expect(sleeps.count < 20)
+    }
+
     @Test("A timeout of nothing means none, and a soft one beyond the hard one never comes", arguments: [0, 1])
     func odd(_ kind: Int) async throws {
         for timeout in [Duration.zero, .seconds(-1)] {

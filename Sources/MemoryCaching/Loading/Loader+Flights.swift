@@ -75,7 +75,11 @@ extension Loader {
 
     /// Stores what was loaded unless the key has changed meanwhile; answers what to tell the waiters.
     func deliver(_ value: Value, to flight: Flight<Key, Value>, after duration: Duration) -> FlightOutcome<Value> {
-        if flight.run.foundRecursion.load(ordering: .acquiring) { return .recursive(value) }
+        if flight.run.foundRecursion.load(ordering: .acquiring) {
+            // It has failed, and nothing is stored.
+            didFindNothing(for: flight)
+            return .recursive(value)
+        }
         let key = flight.key
         // An unknown cost counts as 1 to the policy: so a value that was set by hand is taken for a load of a
         // millisecond.

@@ -38,10 +38,8 @@ struct PurgeableChores {
     var cleanedBytes = 0
     /// Whether entries have become stale or lost since the sweep began.
     var sweepIsDue = false
-    /// Where the sweep goes on; nil while there is none.
+    /// Below which slot of a shard the sweep goes on; nil while there is none.
     var sweep: (shard: Int, slot: Int)?
-    /// ``PurgeableStore/deals`` when it began, and its own since.
-    var dealsOfSweep = 0
     /// Where the next look at large values begins.
     var largeShard = 0
     var largePlace = 0

@@ -39,6 +39,8 @@ struct PurgeableShard: ~Copyable {
         var lookups = LookupCounters()
         var insertions = 0
         var operations = 0
+        /// How often entries have been moved to other slots.
+        var deals = 0
 
         /// Keeps a large value for the entry in `slot` and answers its location.
         mutating func keep(_ value: PurgeableBytes, serial: UInt64, slot: Int) -> LogLocation {

@@ -23,27 +23,28 @@ extension PurgeableStore {
         }
     }
 
-    /// Gives memory of one shard back, unless a quarter of its slots or more are in use; true if it has moved entries.
+    /// Gives memory of one shard back, unless a quarter of its slots or more are in use.
     ///
     /// The hand goes round all slots, so that free ones cost every eviction time. The shard is locked for as long as it
     /// takes to rebuild: some 10 ns an entry and 1 ns a slot, and as many entries must go before it is done again.
-    @discardableResult
-    func shrink(_ shard: Int) -> Bool {
+    func shrink(_ shard: Int) {
         locked(shard: shard) { _ in
-            guard shards[shard].state.isSparse else { return false }
+            guard shards[shard].state.isSparse else { return }
             // The hand stays before the entry that it was before.
             let passed = 0..<min(shards[shard].state.hand, shards[shard].state.index.slotCount)
             let hand = passed.count { shards[shard].state.index[$0].pointee.location != 0 }
             deal(shard) { _ in shard }
             shards[shard].state.ghosts = nil
             shards[shard].state.hand = hand
-            return true
         }
     }
 
     /// Moves a shard's entries to fresh slots, of it and of others; the caller holds the shard's lock.
+    ///
+    /// What stays in the shard keeps its order, and no entry gets a higher slot than it had. What goes to other shards
+    /// goes to later ones. Walks over all entries rely on both.
     private func deal(_ from: Int, _ destination: (IndexHash) -> Int) {
-        deals.wrappingAdd(1, ordering: .relaxed)
+        shards[from].state.deals &+= 1
         var old = PurgeableIndex()
         swap(&old, &shards[from].state.index)
         var wheel: TimerWheel?

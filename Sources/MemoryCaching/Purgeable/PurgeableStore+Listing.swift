@@ -6,8 +6,11 @@
 
 internal import Synchronization
 
-// Going over all entries: a few at a time, with the shard's lock released in between. When entries have been moved to
-// other slots meanwhile, a walk begins anew.
+// Going over all entries: a few at a time, with the shard's lock released in between.
+//
+// A walk goes through the shards upwards, and through the slots of each downwards. Entries are moved to shards further
+// up and to lower slots alone, see `PurgeableStore+Dealing`: so what a walk has not met yet stays ahead of it, and it
+// never has to begin anew. What it has met may come before it once more.
 extension PurgeableStore {
     /// An entry as a walk sees it.
     struct Listed: @unchecked Sendable {
@@ -28,15 +31,21 @@ extension PurgeableStore {
     /// set or remove meanwhile may be among them or not.
     func listed() -> [Listed] {
         var all: [Listed] = []
-        var dealsBefore: Int
-        repeat {
-            dealsBefore = deals.load(ordering: .acquiring)
-            all = []
-            for shard in 0..<Self.shardCount {
-                var slot: Int? = 0
-                while let from = slot { slot = list(shard, from: from, countsFallbacks: false, into: &all) }
+        for shard in 0..<Self.shardCount {
+            var ofShard: [Listed] = []
+            var deals: Int?
+            var end: Int? = .max
+            while let below = end {
+                let piece = list(shard, below: below, countsFallbacks: false, into: &ofShard)
+                if deals == nil || deals == piece.deals {
+                    (deals, end) = (piece.deals, piece.next)
+                } else {
+                    // Entries have come to other slots, and some would be listed twice.
+                    (ofShard, deals, end) = ([], nil, .max)
+                }
             }
-        } while deals.load(ordering: .acquiring) != dealsBefore
+            all += ofShard
+        }
         return all.sorted { $0.rank < $1.rank }
     }
 
@@ -45,32 +54,32 @@ extension PurgeableStore {
     ///
     /// Entries are found again by their slots: a key that is not equal to itself is not found by looking it up.
     func removeEach(where isInvalid: (Listed) -> Bool) {
-        var knownDeals = deals.load(ordering: .acquiring)
-        var place: (shard: Int, slot: Int) = (0, 0)
-        while place.shard < Self.shardCount {
-            var met: [Listed] = []
-            let next = list(place.shard, from: place.slot, countsFallbacks: true, into: &met)
-            for entry in met where isInvalid(entry) { remove(entry) }
-            tellRemovals()
-            if let next {
-                place.slot = next
-            } else {
-                if shrink(place.shard) { knownDeals += 1 }
-                place = (place.shard + 1, 0)
+        for shard in 0..<Self.shardCount {
+            var end: Int? = .max
+            while let below = end {
+                var met: [Listed] = []
+                end = list(shard, below: below, countsFallbacks: true, into: &met).next
+                for entry in met where isInvalid(entry) { remove(entry) }
+                tellRemovals()
             }
-            let dealsNow = deals.load(ordering: .acquiring)
-            if dealsNow != knownDeals { (knownDeals, place) = (dealsNow, (0, 0)) }
+            shrink(shard)
         }
     }
 
-    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard to `all`; answers where to go on, or
-    /// nil at its end.
-    private func list(_ shard: Int, from first: Int, countsFallbacks: Bool, into all: inout [Listed]) -> Int? {
+    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard, below `limit`, to `all`; answers below
+    /// which slot to go on, nil at the end, and how often the shard's entries have been moved.
+    private func list(
+        _ shard: Int,
+        below limit: Int,
+        countsFallbacks: Bool,
+        into all: inout [Listed]
+    ) -> (next: Int?, deals: Int) {
         let now = countsFallbacks ? lifetimes.fallbackEnd(at: lifetimes.now) : lifetimes.now
         return locked(shard: shard) { state in
             let count = state.index.slotCount
-            let end = min(first + SweptPiece.mostEntries, count)
-            for slot in first..<max(first, end) {
+            let end = min(limit, count)
+            let first = max(0, end - SweptPiece.mostEntries)
+            for slot in (first..<end).reversed() {
                 let entry = state.index[slot].pointee
                 let location = LogLocation(word: entry.location)
                 guard location.word != 0, location.isLarge || !log.isStale(location) else { continue }
@@ -87,7 +96,7 @@ extension PurgeableStore {
                     )
                 )
             }
-            return end < count ? end : nil
+            return (first > 0 ? first : nil, state.deals)
         }
     }
 

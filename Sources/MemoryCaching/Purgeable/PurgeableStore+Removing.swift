@@ -122,6 +122,7 @@ extension PurgeableStore {
                 swap(&state, &old)
                 state.lookups = old.lookups
                 state.insertions = old.insertions
+                state.deals = old.deals &+ 1
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                     let location = LogLocation(word: old.index[slot].pointee.location)
                     note(slot, location, hash(old.index[slot].pointee.word), old, shard, &departures)

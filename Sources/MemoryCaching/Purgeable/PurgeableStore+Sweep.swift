@@ -23,41 +23,33 @@ extension PurgeableStore {
     private func sweep(_ count: Int) {
         if chores.sweep == nil, chores.sweepIsDue {
             chores.sweepIsDue = false
-            chores.dealsOfSweep = deals.load(ordering: .relaxed)
-            chores.sweep = (0, 0)
+            chores.sweep = (0, .max)
             log.sweepStarts()
         }
         var left = count
         let pass = log.gate.enter(0)
-        while let (shard, slot) = chores.sweep, left > 0 {
-            let end = sweep(shard, from: slot, upTo: slot + min(left, 1024))
+        while let (shard, limit) = chores.sweep, left > 0 {
+            let next = sweep(shard, below: limit, atMost: min(left, 1024))
             left -= 1024
-            if let end {
-                chores.sweep = (shard, end)
+            if let next {
+                chores.sweep = (shard, next)
             } else {
-                if shrink(shard) { chores.dealsOfSweep += 1 }
-                chores.sweep = shard + 1 < Self.shardCount ? (shard + 1, 0) : nil
-                if chores.sweep == nil { sweepEnded() }
+                shrink(shard)
+                chores.sweep = shard + 1 < Self.shardCount ? (shard + 1, .max) : nil
+                if chores.sweep == nil { log.sweepFinished() }
             }
         }
         log.gate.leave(pass)
     }
 
-    private func sweepEnded() {
-        if chores.dealsOfSweep == deals.load(ordering: .relaxed) {
-            log.sweepFinished()
-        } else {
-            // Others have moved entries to where the sweep had been.
-            chores.sweepIsDue = true
-        }
-    }
-
-    /// Sweeps slots of a shard; answers where to go on, or nil at its end.
-    private func sweep(_ shard: Int, from: Int, upTo limit: Int) -> Int? {
+    /// Sweeps `count` slots of a shard below `limit`; answers below which slot to go on, or nil at the end. Downwards,
+    /// as all walks, see `PurgeableStore+Listing`.
+    private func sweep(_ shard: Int, below limit: Int, atMost count: Int) -> Int? {
         var lost = PurgeableDepartures()
         let next: Int? = locked(shard: shard) { state in
             let end = min(limit, state.index.slotCount)
-            for slot in from..<max(from, end) {
+            let first = max(0, end - count)
+            for slot in (first..<end).reversed() {
                 let entry = state.index[slot].pointee
                 let location = LogLocation(word: entry.location)
                 if location.word == 0 || location.isLarge { continue }
@@ -66,7 +58,7 @@ extension PurgeableStore {
                 take(slot, hash, &state, shard, &lost)
                 state.ghosts?.insert(hash)
             }
-            return end < state.index.slotCount ? end : nil
+            return first > 0 ? first : nil
         }
         settle(&lost, .discarded)
         return next

@@ -72,8 +72,6 @@ final class PurgeableStore: @unchecked Sendable {
     let counters = PurgeableCounters()
     let remembersGhosts = Atomic<Bool>(false)
     let evictionShard = Atomic<Int>(0)
-    /// How often entries have been moved to other slots, where a sweep may miss them.
-    let deals = Atomic<Int>(0)
     let maintenance = PurgeableMaintenance()
     /// What goes on bit by bit; guarded by ``PurgeableMaintenance/isRunning``.
     var chores = PurgeableChores()

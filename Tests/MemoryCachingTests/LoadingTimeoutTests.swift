@@ -158,7 +158,12 @@ extension LoadingFallbackTests {
     func shortSleeps(soft: Duration?) async throws {
         let clock = NotingClock()
         let cache = MemoryCache<String, Int>(
-            options: .init(keepsExpiredFor: .seconds(1), softLoadTimeout: soft, loadTimeout: .seconds(3600), clock: clock)
+            options: .init(
+                keepsExpiredFor: .seconds(1),
+                softLoadTimeout: soft,
+                loadTimeout: .seconds(3600),
+                clock: clock
+            )
         )
         let gate = Gate()
         let task = Task {

@@ -29,6 +29,7 @@ extension CacheEngine {
         removeDiscarded()
         func exceedsCount() -> Bool { room?.pointee.exceeds(count: countLimit) ?? false }
         func exceedsCost() -> Bool { room?.pointee.exceeds(cost: totalCostLimit) ?? false }
+        if exceedsCount() || exceedsCost() { removeExpired() }
         while exceedsCount() || exceedsCost() {
             drainStocks()
             evict(while: exceedsCount, cause: .countLimit)

@@ -60,8 +60,7 @@ package enum KeyHash<Key: Hashable> {
     ///
     /// Keys are compared outside a lock by ``KeyVerdicts``, in both caches, and in two places that know more:
     /// - `CacheEngine.valueComparing`: of one candidate, the value comes out with the key, so that a hit locks once.
-    /// - `FlightTable`: the whole bucket is copied out, and searched until its stamp is the same afterwards; it counts
-    ///   no rounds.
+    /// - `FlightTable`: the whole bucket is copied out, and searched until its stamp is the same afterwards.
     @usableFromInline static var comparisonRounds: Int { 1024 }
 
     /// Whether a stored key is equal to one that is harmless to compare.

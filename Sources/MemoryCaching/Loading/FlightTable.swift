@@ -10,8 +10,9 @@ public import Synchronization
 /// The flights under way in one cache.
 ///
 /// Flights are filed by the hash of their key, which is taken before the lock; keys are compared outside it, on a copy
-/// of the few flights with that hash. A stamp on each bucket says whether it changed meanwhile, in which case the
-/// search starts again. So neither `hash(into:)` nor `==` ever runs inside, however strange they are.
+/// of the few flights with that hash. A stamp on each bucket says whether its flights changed meanwhile, in which case
+/// the search starts again, for the new ones. So neither `hash(into:)` nor `==` ever runs inside, however strange they
+/// are: also where an `==` itself uses the cache.
 @usableFromInline
 final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias OneFlight = Flight<Key, Value>
@@ -25,7 +26,8 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var flights: [OneFlight] = []
         /// Of values that callers make on their own threads.
         var permits: [Permit] = []
-        /// Differs whenever the flights do; drawn from one counter for the table, so that it never repeats.
+        /// Differs whenever the flights do; drawn from one counter for the table, so that it never repeats. Permits do
+        /// not matter: nobody joins them.
         var stamp: UInt64 = 0
     }
 
@@ -73,14 +75,16 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         makeRun: () -> LoadRun
     ) -> Boarding {
         let hash = key.hashValue
+        var verdicts = Verdicts()
         while true {
             let bucket = contents(hash)
-            for flight in bucket.flights where flight.key == key && !(isAgain && !flight.canTell(failureType)) {
+            for flight in bucket.flights
+            where verdicts.isEqual(flight, key) && !(isAgain && !flight.canTell(failureType)) {
                 if let waiter = flight.join(terms) { return .joined(flight, waiter) }
             }
             let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, throwing: failureType)
             guard let waiter = flight.join(terms) else { continue }
-            if file(flight, ifUnchangedSince: bucket.stamp) { return .leads(flight, waiter) }
+            if file(flight, ifUnchangedSince: verdicts.endRound(bucket.stamp)) { return .leads(flight, waiter) }
         }
     }
 
@@ -92,12 +96,13 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         makeRun: () -> LoadRun
     ) -> OneFlight? {
         let hash = key.hashValue
+        var verdicts = Verdicts()
         while true {
             let bucket = contents(hash)
-            if bucket.flights.contains(where: { $0.key == key && $0.isAdmitting }) { return nil }
+            if bucket.flights.contains(where: { verdicts.isEqual($0, key) && $0.isAdmitting }) { return nil }
             let target = LoadTicket.Target.stale(deadline: deadline)
             let flight = OneFlight(key: key, hash: hash, run: makeRun(), for: target, throwing: failureType)
-            if file(flight, ifUnchangedSince: bucket.stamp) { return flight }
+            if file(flight, ifUnchangedSince: verdicts.endRound(bucket.stamp)) { return flight }
         }
     }
 
@@ -133,7 +138,10 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// The flight has landed: forgets it and tells its waiters.
     func land(_ flight: OneFlight, _ outcome: FlightOutcome<Value>) {
-        edit(flight.hash) { bucket in bucket.flights.removeAll { $0 === flight } }
+        edit(flight.hash) { bucket in
+            bucket.flights.removeAll { $0 === flight }
+            bucket.stamp = nextStamp()
+        }
         flight.land(outcome)
     }
 
@@ -148,7 +156,6 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         buckets.withLock { buckets in
             guard var bucket = buckets.removeValue(forKey: hash) else { return }
             remove(&bucket)
-            bucket.stamp = nextStamp()
             if !(bucket.flights.isEmpty && bucket.permits.isEmpty) { buckets[hash] = bucket }
         }
         count.subtract(1, ordering: .sequentiallyConsistent)
@@ -158,10 +165,32 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         buckets.withLock { $0[hash] ?? Bucket() }
     }
 
-    private func file(_ flight: OneFlight, ifUnchangedSince stamp: UInt64) -> Bool {
+    /// What a search knows of the flights that it has compared, so that each is compared once.
+    private struct Verdicts {
+        /// Keeps the flights alive, by whose identities it goes.
+        private var known: [ObjectIdentifier: (flight: OneFlight, isEqual: Bool)] = [:]
+        private var rounds = 0
+
+        mutating func isEqual(_ flight: OneFlight, _ key: Key) -> Bool {
+            if let known = known[ObjectIdentifier(flight)] { return known.isEqual }
+            let isEqual = flight.key == key
+            known[ObjectIdentifier(flight)] = (flight, isEqual)
+            return isEqual
+        }
+
+        /// The stamp that must still be the bucket's; nil where an `==` that itself starts loads of the same hash could
+        /// go on for ever: at worst there are two loads of one key then, as of ``KeyVerdicts``.
+        mutating func endRound(_ stamp: UInt64) -> UInt64? {
+            rounds += 1
+            return rounds > KeyHash<Key>.comparisonRounds ? nil : stamp
+        }
+    }
+
+    /// - Parameter stamp: nil where it does not matter.
+    private func file(_ flight: OneFlight, ifUnchangedSince stamp: UInt64?) -> Bool {
         buckets.withLock { buckets in
             var bucket = buckets[flight.hash] ?? Bucket()
-            guard bucket.stamp == stamp else { return false }
+            guard stamp == nil || bucket.stamp == stamp else { return false }
             flight.run.add()
             count.add(1, ordering: .sequentiallyConsistent)
             bucket.flights.append(flight)

@@ -14,7 +14,9 @@ extension MemoryCache {
     /// Results may be partial: a key that `load` returns no value for is absent from the answer, and nothing is stored
     /// for it. Values for keys that were not asked of `load` are ignored. A key that another caller is loading already
     /// is waited for; if that load fails or has no value, the key goes into one more call of `load` here. Callers of
-    /// ``value(forKey:load:)`` share the bulk load for their key likewise.
+    /// ``value(forKey:load:)`` share the bulk load for their key likewise. Where failures are remembered
+    /// (``MemoryCacheOptions/failureLifetime``), the error of a key whose last load has failed is thrown instead, be it
+    /// one that was waited for.
     ///
     /// Values in their stale window are answered at once, and refreshed by one more call of `load` in the background.
     ///

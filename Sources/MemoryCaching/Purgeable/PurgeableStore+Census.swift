@@ -15,8 +15,8 @@ extension PurgeableStore {
 
     /// Why the cache looks after itself.
     enum Occasion {
-        /// Enough has been inserted: segments may be cleaned, which evicts.
-        case insertion
+        /// Enough has been inserted or removed: segments may be cleaned, which evicts.
+        case change
         /// Time has passed.
         case time
         /// Somebody asks what is held, and waits for a full answer.
@@ -28,7 +28,20 @@ extension PurgeableStore {
     func maintainAfterStep() {
         let since = insertedBytes &- maintenance.insertedAtCensus.load(ordering: .relaxed)
         if since >= maintenance.interval.load(ordering: .relaxed) {
-            maintain(.insertion)
+            maintain(.change)
+        } else if maintenance.hasChores.load(ordering: .relaxed) {
+            maintenance.alone { doChores() }
+        }
+    }
+
+    /// Does the same where `bytes` of values have been removed; once for every ``SegmentLog/stepBytes`` that are. No
+    /// lock held, and outside the gate.
+    func maintainAfterRemoval(of bytes: Int) {
+        let held = room.byteCount
+        guard (held &+ bytes) / SegmentLog.stepBytes != held / SegmentLog.stepBytes else { return }
+        let gone = maintenance.heldAtCensus.load(ordering: .relaxed) &- held
+        if gone >= maintenance.interval.load(ordering: .relaxed) {
+            maintain(.change)
         } else if maintenance.hasChores.load(ordering: .relaxed) {
             maintenance.alone { doChores() }
         }
@@ -71,8 +84,9 @@ extension PurgeableStore {
         )
         maintenance.interval.store(interval, ordering: .relaxed)
         chores.lostBytes += census.newlyLost * ItemLayout.pageBytes
-        if occasion == .insertion {
+        if occasion == .change {
             maintenance.insertedAtCensus.store(inserted, ordering: .relaxed)
+            maintenance.heldAtCensus.store(room.byteCount, ordering: .relaxed)
             let decision = chores.policy.decide(
                 census.segments.map(SegmentPolicy.Candidate.init),
                 lostBytes: chores.lostBytes,

@@ -69,8 +69,10 @@ extension PurgeableStore {
             }
             return piece
         }
+        let bytes = departures.bytes
         settle(&departures, .expired)
         log.gate.leave(pass)
+        maintainAfterRemoval(of: bytes)
         return piece
     }
 

@@ -8,24 +8,36 @@ internal import PurgeableMemory
 internal import Synchronization
 
 extension PurgeableStore {
-    /// Evicts until the limits hold, after one has been set.
+    /// Evicts until the limits hold, after one has been set. Entries whose lifetime is over go first.
     func enforceLimits() {
+        if room.exceedsCountLimit || room.exceedsCostLimit { removeExpired() }
         evict(.countLimit) { room.exceedsCountLimit }
         evict(.costLimit) { room.exceedsCostLimit }
     }
 
     /// Evicts until there are `limit` entries at most, or as many have gone as there were: others go on inserting.
-    func trim(toCount limit: Int) { evict(.countLimit, atMost: room.count) { room.exceeds(count: limit) } }
+    func trim(toCount limit: Int) {
+        removeExpired()
+        evict(.countLimit, atMost: room.count) { room.exceeds(count: limit) }
+    }
 
     /// Evicts until there are `limit` bytes at most, or as many entries have gone as there were.
-    func trim(toCost limit: Int) { evict(.costLimit, atMost: room.count) { room.exceeds(byteCount: limit) } }
+    func trim(toCost limit: Int) {
+        removeExpired()
+        evict(.costLimit, atMost: room.count) { room.exceeds(byteCount: limit) }
+    }
 
     private func evict(_ cause: RemovalCause, atMost most: Int = .max, while isTooMuch: () -> Bool) {
         var backoff = Backoff()
         var left = most
         while left > 0, isTooMuch() {
-            // Where nothing is left to evict, others are about to give back what they have drawn.
-            if evictOne(sparing: nil, cause) == nil { backoff.pause() } else { left -= 1 }
+            if let freed = evictOne(sparing: nil, cause) {
+                left -= 1
+                maintainAfterRemoval(of: freed)
+            } else {
+                // Nothing is left to evict: others are about to give back what they have drawn.
+                backoff.pause()
+            }
             // One at a time: copies of all that leaves could be more than ordinary memory has room for.
             tellRemovals()
         }

@@ -59,7 +59,8 @@ extension PurgeableStore {
             while let below = end {
                 var met: [Listed] = []
                 end = list(shard, below: below, countsFallbacks: true, into: &met).next
-                for entry in met where isInvalid(entry) { remove(entry) }
+                let bytes = met.reduce(0) { bytes, entry in isInvalid(entry) ? bytes + remove(entry) : bytes }
+                maintainAfterRemoval(of: bytes)
                 tellRemovals()
             }
             shrink(shard)
@@ -100,8 +101,8 @@ extension PurgeableStore {
         }
     }
 
-    /// Removes an entry that a walk has met, unless its slot has another key by now.
-    private func remove(_ listed: Listed) {
+    /// Removes an entry that a walk has met, unless its slot has another key by now; answers the bytes that went.
+    private func remove(_ listed: Listed) -> Int {
         let pass = log.gate.enter(listed.shard)
         let now = lifetimes.now
         var removal = PurgeableRemoval()
@@ -113,7 +114,9 @@ extension PurgeableStore {
             else { return }
             take(listed.slot, hash(entry.word), &state, listed.shard, now: now, &removal)
         }
+        let bytes = removal.departures.bytes
         _ = settle(&removal)
         log.gate.leave(pass)
+        return bytes
     }
 }

@@ -74,9 +74,11 @@ extension PurgeableStore {
             take(slot, hash, &state, shard, now: now, &removal)
             sparse = state.isSparse ? shard : nil
         }
+        let bytes = removal.departures.bytes
         let wasThere = settle(&removal)
         if let sparse { shrink(sparse) }
         log.gate.leave(pass)
+        maintainAfterRemoval(of: bytes)
         return wasThere
     }
 

@@ -1,0 +1,49 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCachingTestKit
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// What stays in memory when most values have left and none comes.
+@Suite("PurgeableCache: segments are cleaned when values leave", .timeLimit(.minutes(10)))
+struct PurgeableCacheRemovalTests {
+    enum Way: CaseIterable { case one, predicate, expiry, trim }
+
+    @Test("Dead bytes go with removals, too", arguments: Way.allCases, [100, 1_000])
+    func deadBytes(_ way: Way, size: Int) {
+        let clock = ManualClock()
+        let cache = PurgeableCache<Int>(options: .init(clock: clock, evictsUnderMemoryPressure: false))
+        let count = (48 << 20) / size
+        let bytes = [UInt8](repeating: 1, count: size)
+        for key in 0..<count {
+            if way == .expiry, key % 10 != 0 {
+                cache.setBytes(bytes, forKey: key, expiresAfter: .seconds(1))
+            } else {
+                cache.setBytes(bytes, forKey: key)
+            }
+        }
+        switch way {
+        case .one: for key in 0..<count where key % 10 != 0 { cache.removeBytes(forKey: key) }
+        case .predicate: cache.removeAll { $0 % 10 != 0 }
+        case .expiry:
+            clock.advance(by: .seconds(1))
+            _ = cache.count
+        case .trim:
+            // Of values that were read, so that every segment keeps some.
+            for key in 0..<count where key % 10 == 0 { _ = cache.bytes(forKey: key) }
+            cache.trim(toCount: count / 10)
+        }
+        #expect((count / 10 - 100...count / 10 + 100).contains(cache.count))
+        if way != .trim { #expect((0..<count / 10).allSatisfy { cache.contains($0 * 10) }) }
+        // Half as much as the values, and what a census and two active segments are.
+        let statistics = cache.statistics
+        let held = count / 10 * (size + 16)
+        #expect(statistics.volatileBytes < held * 3 / 2 + (10 << 20), "\(statistics.volatileBytes) for \(held)")
+    }
+}

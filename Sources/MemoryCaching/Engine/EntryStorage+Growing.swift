@@ -81,9 +81,22 @@ extension EntryStorage {
                 left &-= 4
             }
         }
-        guard Int(movedPlaces) == oldLayout.size else { return }
+        guard Int(movedPlaces) == oldLayout.size else { return prefetchNextWords() }
         free(UnsafeMutableRawPointer(oldTable), oldLayout.size &* 4)
         self.oldTable = nil
+    }
+
+    /// Asks for what the next call of ``moveWords(places:)`` hashes: the words of a table lead to entries anywhere, and
+    /// waiting for them was a fifth of the time of filling a cache with a million.
+    @inlinable
+    func prefetchNextWords() {
+        let end = min(Int(movedPlaces) &+ 32, oldLayout.size)
+        for place in Int(movedPlaces)..<end {
+            let word = oldTable.unsafelyUnwrapped[Int(bitPattern: oldLayout.mask) &- place]
+            if word == 0 { continue }
+            let slot = Int(word & Self.slotMask)
+            if let identities { prefetch(identities + slot) } else { prefetch(entries + slot) }
+        }
     }
 
     @inlinable

@@ -235,7 +235,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         engine.removeAll()
     }
 
-    /// Whether there is a value for `key`. Touches nothing: neither the entry's worth nor the statistics.
+    /// Whether there is a value for `key`, be it one whose content has been discarded and that the next lookup drops.
+    /// Touches nothing: neither the entry's worth nor the statistics.
     ///
     /// - Complexity: O(1) on average.
     @inlinable

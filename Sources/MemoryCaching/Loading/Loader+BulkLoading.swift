@@ -45,46 +45,20 @@ extension Loader {
         let cancellation = CancellationError() as? E
         if let cancellation, Task.isCancelled { throw cancellation }
         let run = LoadRun(priority: Task.currentPriority)
-        let terms = WaiterTerms(E.self, takesFallback: true)
-        var shared: [Seat] = []
-        var led: [Seat] = []
-        var failure: E?
-        for key in keys {
-            switch knownEnd(of: key, as: E.self) {
-            case .success(let value):
-                found[key] = value
-                continue
-            case .failure(let known):
-                failure = failure ?? known
-                continue
-            case nil: break
-            }
-            switch flights.board(key, terms, throwing: E.self, isAgain: isAgain, makeRun: { run }) {
-            case .joined(let flight, let waiter):
-                didShare(flight)
-                shared.append((flight, waiter))
-            case .leads(let flight, let waiter):
-                if let value = store.peekValue(forKey: key) {
-                    flights.landUnloaded(flight, .present(value))
-                    found[key] = value
-                } else {
-                    led.append((flight, waiter))
-                }
-            }
-        }
+        let (seats, remembered): (Seats, E?) = board(keys, run, isAgain: isAgain, into: &found)
+        var failure = remembered
         // The wait is noted before the load can run, as for one key.
-        let context = led.isEmpty ? nil : LoadContext.current?.run
+        let context = seats.led.isEmpty ? nil : LoadContext.current?.run
         if let context { _ = WaitGraph.begin(context, awaits: run) }
         defer { if let context { WaitGraph.end(context, awaits: run) } }
-        if !led.isEmpty { start(led.map(\.flight), of: run, reason: .bulk, load) }
+        if !seats.led.isEmpty { start(seats.led.map(\.flight), of: run, reason: .bulk, load) }
 
-        let wait: LoadSpan? = shared.isEmpty ? nil : LoadSpan.ofWait(name: store.name, keyCount: shared.count)
+        let wait = seats.shared.isEmpty ? nil : LoadSpan.ofWait(name: store.name, keyCount: seats.shared.count)
         var waitError: (any Error)?
         var again: [Key] = []
         // First those of the load made here: if it fails, there is nothing to wait for in the others.
-        let seats = led + shared
-        await whileWaiting(for: seats) {
-            for (flight, waiter) in seats {
+        await whileWaiting(for: seats.led + seats.shared) {
+            for (flight, waiter) in seats.led + seats.shared {
                 let isOwn = flight.run === run
                 if failure != nil && !isOwn {
                     flight.cancel(waiter)
@@ -116,9 +90,49 @@ extension Loader {
                 }
             }
         }
-        wait?.end(waitFor: shared.map(\.flight.run), waitError)
+        wait?.end(waitFor: seats.shared.map(\.flight.run), waitError)
         if let failure { throw failure }
         return again
+    }
+
+    /// A caller's places in the flights of its keys: those of its own load, and those that others started.
+    private typealias Seats = (led: [Seat], shared: [Seat])
+
+    /// Boards the flights of the keys whose end is not known yet; new ones belong to `run`. The error is that of a
+    /// failure that is still remembered.
+    private func board<E: Error>(
+        _ keys: [Key],
+        _ run: LoadRun,
+        isAgain: Bool,
+        into found: inout [Key: Value]
+    ) -> (Seats, E?) {
+        let terms = WaiterTerms(E.self, takesFallback: true)
+        var seats: Seats = ([], [])
+        var failure: E?
+        for key in keys {
+            switch knownEnd(of: key, as: E.self) {
+            case .success(let value):
+                found[key] = value
+                continue
+            case .failure(let known):
+                failure = failure ?? known
+                continue
+            case nil: break
+            }
+            switch flights.board(key, terms, throwing: E.self, isAgain: isAgain, makeRun: { run }) {
+            case .joined(let flight, let waiter):
+                didShare(flight)
+                seats.shared.append((flight, waiter))
+            case .leads(let flight, let waiter):
+                if let value = store.peekValue(forKey: key) {
+                    flights.landUnloaded(flight, .present(value))
+                    found[key] = value
+                } else {
+                    seats.led.append((flight, waiter))
+                }
+            }
+        }
+        return (seats, failure)
     }
 
     /// Runs `operation`, which waits for one flight after the other. A cancellation and a higher priority of the caller

@@ -29,6 +29,9 @@ struct PurgeableDepartures {
     var told: [PurgeableDeparture] = []
     /// Segments that have been retired because the last of their items went.
     var retired: [Int] = []
+
+    /// Bytes that the values took in their segments, about: each has a tag and is rounded to 8 bytes.
+    var bytesInSegments: Int { bytes + count * SegmentPolicy.bytesBesideValue }
 }
 
 /// One entry that the owner removes.

@@ -18,7 +18,7 @@ struct PurgeableMaintenance: ~Copyable {
     let wasEmptied = Atomic<Bool>(false)
     /// Bytes inserted so far: segments sealed and large values.
     let insertedAtCensus = Atomic<Int>(0)
-    /// Bytes of values held at the last census for which bytes were inserted or removed.
+    /// Bytes that the values took in segments at the last census for which bytes were inserted or removed.
     let heldAtCensus = Atomic<Int>(0)
     /// Bytes to be inserted or removed until the next census.
     let interval = Atomic<Int>(leastInterval)

@@ -34,10 +34,10 @@ extension PurgeableStore {
         }
     }
 
-    /// Does the same where `bytes` of values have been removed; once for every ``SegmentLog/stepBytes`` that are. No
-    /// lock held, and outside the gate.
+    /// Does the same where values have been removed that took `bytes` in their segments; once for every
+    /// ``SegmentLog/stepBytes``. No lock held, and outside the gate.
     func maintainAfterRemoval(of bytes: Int) {
-        let held = room.byteCount
+        let held = heldInSegments
         guard (held &+ bytes) / SegmentLog.stepBytes != held / SegmentLog.stepBytes else { return }
         let gone = maintenance.heldAtCensus.load(ordering: .relaxed) &- held
         if gone >= maintenance.interval.load(ordering: .relaxed) {
@@ -46,6 +46,9 @@ extension PurgeableStore {
             maintenance.alone { doChores() }
         }
     }
+
+    /// Bytes that the values held take in segments, about.
+    private var heldInSegments: Int { room.byteCount + room.count * SegmentPolicy.bytesBesideValue }
 
     /// Goes on with what was begun, and looks after the cache if a second has passed; called every few thousand
     /// lookups.
@@ -86,7 +89,7 @@ extension PurgeableStore {
         chores.lostBytes += census.newlyLost * ItemLayout.pageBytes
         if occasion == .change {
             maintenance.insertedAtCensus.store(inserted, ordering: .relaxed)
-            maintenance.heldAtCensus.store(room.byteCount, ordering: .relaxed)
+            maintenance.heldAtCensus.store(heldInSegments, ordering: .relaxed)
             let decision = chores.policy.decide(
                 census.segments.map(SegmentPolicy.Candidate.init),
                 lostBytes: chores.lostBytes,
@@ -134,8 +137,7 @@ extension SegmentPolicy.Candidate {
         self.init(
             number: census.segment,
             stream: census.stream,
-            // A tag and rounding to 8 bytes.
-            liveBytes: census.life.bytes + census.life.items * 12,
+            liveBytes: census.life.bytes + census.life.items * SegmentPolicy.bytesBesideValue,
             residentBytes: (SegmentLog.SegmentCensus.pages - census.pagesLost) * ItemLayout.pageBytes,
             isVolatile: census.isVolatile
         )

@@ -69,7 +69,7 @@ extension PurgeableStore {
             }
             return piece
         }
-        let bytes = departures.bytes
+        let bytes = departures.bytesInSegments
         settle(&departures, .expired)
         log.gate.leave(pass)
         maintainAfterRemoval(of: bytes)

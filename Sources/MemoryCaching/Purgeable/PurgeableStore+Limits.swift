@@ -43,7 +43,8 @@ extension PurgeableStore {
         }
     }
 
-    /// Evicts the next entry in turn that was not used since the last round; nil if there is none to evict.
+    /// Evicts the next entry in turn that was not used since the last round, and answers the bytes that it took; nil if
+    /// there is none to evict.
     ///
     /// The hands of all shards advance by turns, so that together they are one CLOCK over the whole cache: keys are
     /// spread evenly by their hash. A freed slot is the first to be used again, just behind the hand, so that within a
@@ -61,7 +62,7 @@ extension PurgeableStore {
                 if state.index.count > 0 { advanceHand(&state, shard, sparing: hash, &departures) }
                 return state.isSparse
             }
-            let (count, bytes) = (departures.count, departures.bytes)
+            let (count, bytes) = (departures.count, departures.bytesInSegments)
             settle(&departures, cause)
             if isSparse { shrink(shard) }
             if count > 0 {

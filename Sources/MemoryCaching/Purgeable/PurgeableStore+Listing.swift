@@ -101,7 +101,7 @@ extension PurgeableStore {
         }
     }
 
-    /// Removes an entry that a walk has met, unless its slot has another key by now; answers the bytes that went.
+    /// Removes an entry that a walk has met, unless its slot has another key by now; answers the bytes that it took.
     private func remove(_ listed: Listed) -> Int {
         let pass = log.gate.enter(listed.shard)
         let now = lifetimes.now
@@ -114,7 +114,7 @@ extension PurgeableStore {
             else { return }
             take(listed.slot, hash(entry.word), &state, listed.shard, now: now, &removal)
         }
-        let bytes = removal.departures.bytes
+        let bytes = removal.departures.bytesInSegments
         _ = settle(&removal)
         log.gate.leave(pass)
         return bytes

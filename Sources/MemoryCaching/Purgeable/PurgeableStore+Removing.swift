@@ -74,7 +74,7 @@ extension PurgeableStore {
             take(slot, hash, &state, shard, now: now, &removal)
             sparse = state.isSparse ? shard : nil
         }
-        let bytes = removal.departures.bytes
+        let bytes = removal.departures.bytesInSegments
         let wasThere = settle(&removal)
         if let sparse { shrink(sparse) }
         log.gate.leave(pass)

@@ -36,6 +36,9 @@ struct SegmentPolicy {
         var drop: [Int] = []
     }
 
+    /// Bytes that an item takes beside its value, on average: a tag, and rounding to 8 bytes.
+    static let bytesBesideValue = 12
+
     static let probation = 0
     static let main = 1
     /// S3-FIFO's small queue is a tenth of the cache.

@@ -11,20 +11,26 @@ public import MemoryCaching
 ///
 /// `Data` in a value is kept as it is, where JSON takes a third more bytes and the time to convert them. So this is the
 /// codec for a body with a few fields beside it, such as a response. The value must encode as a keyed or an unkeyed
-/// container; a property list cannot contain `nil` in an array.
+/// container.
+///
+/// Foundation writes a `nil` as the string `$null`, and reads that string as `nil` wherever an optional value can be:
+/// so a string of these five characters does not come back.
 public struct PropertyListCodec<Value: Codable>: CacheCodec {
     /// A codec.
     public init() {}
 
     /// The value's property list.
     ///
-    /// - Throws: what the encoder throws; `EncodingError` for more than 512 containers inside each other.
+    /// - Throws: what the encoder throws; `EncodingError` for more than 512 containers inside each other, and for
+    ///   strings and data that, each as often as it is in the value, take more than 64 MiB and 32 times the list.
+    /// - Precondition: some thousand containers inside each other use up the stack inside of Foundation's encoder.
     public func encode(_ value: Value) throws -> [UInt8] {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         let bytes = Array(try encoder.encode(value))
-        guard bytes.withUnsafeBytes({ PropertyListNesting($0)?.isTree == true }) else {
-            let context = EncodingError.Context(codingPath: [], debugDescription: "nested more than 512 deep")
+        guard bytes.withUnsafeBytes({ PropertyListNesting($0)?.isDecodable == true }) else {
+            let description = "nested more than 512 deep, or much too large decoded"
+            let context = EncodingError.Context(codingPath: [], debugDescription: description)
             throw EncodingError.invalidValue(value, context)
         }
         return bytes
@@ -35,7 +41,7 @@ public struct PropertyListCodec<Value: Codable>: CacheCodec {
     /// - Throws: what the decoder throws; `DecodingError` for bytes that ``encode(_:)`` does not make.
     public func decode(_ bytes: RawSpan) throws -> Value {
         try bytes.withUnsafeBytes { bytes in
-            guard PropertyListNesting(bytes)?.isTree == true else {
+            guard PropertyListNesting(bytes)?.isDecodable == true else {
                 let context = DecodingError.Context(codingPath: [], debugDescription: "no such binary property list")
                 throw DecodingError.dataCorrupted(context)
             }

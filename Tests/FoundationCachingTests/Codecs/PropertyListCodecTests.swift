@@ -119,6 +119,26 @@ struct PropertyListCodecTests {
         #expect(throws: DecodingError.self) { try PropertyListCodec<[String: Int]>().decode(bytes.span.bytes) }
     }
 
+    @Test("A short list that names a long text so often that there is no room for it is an error, both ways")
+    func repetitions() throws {
+        let codec = PropertyListCodec<[String]>()
+        // What repeats often, and is not large decoded, is nothing special.
+        for (length, count) in [(20, 10_000), (10_000, 500)] {
+            let texts = [String](repeating: String(repeating: "a", count: length), count: count)
+            let bytes = try codec.encode(texts)
+            let decoded = try codec.decode(bytes.span.bytes)
+            #expect(decoded == texts)
+        }
+        // The values share one text in memory. Decoded, it would be 10,000.
+        let many = [String](repeating: String(repeating: "a", count: 10_000), count: 10_000)
+        #expect(throws: EncodingError.self) { try codec.encode(many) }
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        let bytes = Array(try encoder.encode(many))
+        #expect(bytes.count < 100_000)
+        #expect(throws: DecodingError.self) { try codec.decode(bytes.span.bytes) }
+    }
+
     @Test("Any bytes are a value or an error")
     func mutations() throws {
         let seed = UInt64.random(in: 0 ... .max)

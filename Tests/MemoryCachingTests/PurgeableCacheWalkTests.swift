@@ -48,6 +48,24 @@ struct PurgeableCacheWalkTests {
         #expect((0..<count).allSatisfy { cache.contains($0) == ($0 % 2 != 0) })
     }
 
+    /// What was met is removed after the predicate has been asked about all of a piece.
+    @Test("Entries that move within the piece that a walk has met are removed all the same")
+    func movingWithin() {
+        let cache = makeCache(of: Int.self)
+        for key in 0..<3_000 { cache.setBytes([1], forKey: key) }
+        // Just more than a quarter of the slots stay in use, the lowest.
+        for key in 760..<3_000 { cache.removeBytes(forKey: key) }
+        #expect(deals(cache) == 0)
+        var isFirst = true
+        cache.removeAll { _ in
+            if isFirst { for key in 0..<20 { cache.removeBytes(forKey: key) } }
+            isFirst = false
+            return true
+        }
+        #expect(deals(cache) > 0)
+        #expect(cache.count == 0)
+    }
+
     /// The split moves entries from the first shard to all others while the walk is in it.
     @Test("A walk passes over nothing while the cache splits and shrinks")
     func split() {

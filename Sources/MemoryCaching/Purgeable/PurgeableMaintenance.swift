@@ -18,6 +18,8 @@ struct PurgeableMaintenance: ~Copyable {
     let wasEmptied = Atomic<Bool>(false)
     /// Bytes inserted so far: segments sealed and large values.
     let insertedAtCensus = Atomic<Int>(0)
+    /// Bytes that values took which have been removed since, for which no step has been made yet.
+    let removedBytes = Atomic<Int>(0)
     /// Bytes that the values took in segments at the last census for which bytes were inserted or removed.
     let heldAtCensus = Atomic<Int>(0)
     /// Bytes to be inserted or removed until the next census.

@@ -34,16 +34,22 @@ extension PurgeableStore {
         }
     }
 
-    /// Does the same where values have been removed that took `bytes` in their segments; once for every
-    /// ``SegmentLog/stepBytes``. No lock held, and outside the gate.
+    /// Does the same where values have been removed that took `bytes` in their segments: a step for each
+    /// ``SegmentLog/stepBytes``. What others remove while a thread is at it is left to that one, or to the next. No lock
+    /// held, and outside the gate.
     func maintainAfterRemoval(of bytes: Int) {
-        let held = heldInSegments
-        guard (held &+ bytes) / SegmentLog.stepBytes != held / SegmentLog.stepBytes else { return }
-        let gone = maintenance.heldAtCensus.load(ordering: .relaxed) &- held
-        if gone >= maintenance.interval.load(ordering: .relaxed) {
+        guard maintenance.removedBytes.wrappingAdd(bytes, ordering: .relaxed).newValue >= SegmentLog.stepBytes else {
+            return
+        }
+        if maintenance.heldAtCensus.load(ordering: .relaxed) &- heldInSegments
+            >= maintenance.interval.load(ordering: .relaxed)
+        {
             maintain(.change)
-        } else if maintenance.hasChores.load(ordering: .relaxed) {
-            maintenance.alone { doChores() }
+        }
+        maintenance.alone {
+            let steps = maintenance.removedBytes.load(ordering: .relaxed) / SegmentLog.stepBytes
+            maintenance.removedBytes.wrappingSubtract(steps * SegmentLog.stepBytes, ordering: .relaxed)
+            for _ in 0..<steps where chores.isAny { doChores() }
         }
     }
 

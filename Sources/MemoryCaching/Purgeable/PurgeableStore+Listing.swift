@@ -52,7 +52,7 @@ extension PurgeableStore {
     /// Removes the entries that `isInvalid` names, and tells of each few before the next go. It is asked outside every
     /// lock; what is set meanwhile may stay or go.
     ///
-    /// Entries are found again by their slots: a key that is not equal to itself is not found by looking it up.
+    /// Entries are found again by the bits of their keys: one that is not equal to itself is not found by comparing it.
     func removeEach(where isInvalid: (Listed) -> Bool) {
         for shard in 0..<Self.shardCount {
             var end: Int? = .max
@@ -101,18 +101,26 @@ extension PurgeableStore {
         }
     }
 
-    /// Removes an entry that a walk has met, unless its slot has another key by now; answers the bytes that it took.
+    /// Removes an entry that a walk has met, wherever it has been moved since; answers the bytes that it took.
     private func remove(_ listed: Listed) -> Int {
+        let hash = hash(listed.word)
         let pass = log.gate.enter(listed.shard)
         let now = lifetimes.now
         var removal = PurgeableRemoval()
-        locked(shard: listed.shard) { state in
-            guard listed.slot < state.index.slotCount else { return }
-            let entry = state.index[listed.slot].pointee
-            guard entry.location != 0, entry.word == listed.word,
-                keys?.bits(shard: listed.shard, slot: listed.slot) == listed.bits
-            else { return }
-            take(listed.slot, hash(entry.word), &state, listed.shard, now: now, &removal)
+        locked(hash) { state, shard in
+            func isIt(_ slot: Int) -> Bool {
+                slot < state.index.slotCount && state.index[slot].pointee.location != 0
+                    && state.index[slot].pointee.word == listed.word
+                    && keys?.bits(shard: shard, slot: slot) == listed.bits
+            }
+            var found = shard == listed.shard && isIt(listed.slot) ? listed.slot : nil
+            if found == nil {
+                state.index.forEachTagged(hash) { slot in
+                    if isIt(slot) { found = slot }
+                    return found == nil
+                }
+            }
+            if let found { take(found, hash, &state, shard, now: now, &removal) }
         }
         let bytes = removal.departures.bytesInSegments
         _ = settle(&removal)

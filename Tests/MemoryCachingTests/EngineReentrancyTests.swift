@@ -204,18 +204,23 @@ struct EngineReentrancyTests {
 private final class Discardable {
     var isDiscarded = false
     var isPinned = false
+    /// What asking whether it is discarded does.
+    nonisolated(unsafe) static var onAsking: (() -> Void)?
     func discard() { if !isPinned { isDiscarded = true } }
 
     static let hooks = ContentHooks<Discardable>(
         isDiscardable: { _ in true },
-        isDiscarded: { $0.isDiscarded },
+        isDiscarded: {
+            onAsking?()
+            return $0.isDiscarded
+        },
         discardIfPossible: { $0.discard() },
         isIdentical: { $0 === $1 },
         reportsIdenticalReplacement: false
     )
 }
 
-@Suite("Engine: discardable content")
+@Suite("Engine: discardable content", .serialized)
 struct EngineDiscardingTests {
     @Test("dead values are found at lookup, counted as misses and told as discarded")
     func lookup() {
@@ -297,6 +302,27 @@ struct EngineDiscardingTests {
             engine.setValue(values[key], forKey: key)
             #expect((0..<7).allSatisfy { engine.contains($0) } && engine.contains(key))
         }
+    }
+
+    @Test("asking whether content is gone may use the cache, which asks no more inside of that", arguments: [false, true])
+    func asking(trims: Bool) {
+        let engine = CacheEngine<Int, Discardable>(countLimit: 8, ordering: .reuse, hooks: Discardable.hooks)
+        let values = (0..<9).map { _ in Discardable() }
+        for key in 0..<8 { engine.setValue(values[key], forKey: key) }
+        values[3].discard()
+        var (calls, depth, deepest) = (0, 0, 0)
+        Discardable.onAsking = {
+            calls += 1
+            depth += 1
+            deepest = max(deepest, depth)
+            if trims { engine.trim(toCount: 8) } else { engine.setValue(values[0], forKey: 100 + calls) }
+            depth -= 1
+        }
+        defer { Discardable.onAsking = nil }
+        engine.setValue(values[8], forKey: 8)
+        #expect(deepest == 1 && calls <= 64)
+        #expect(engine.contains(8) && engine.count == 8)
+        Discardable.onAsking = nil
     }
 
     @Test("under pressure unused content goes first")

@@ -15,7 +15,7 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     func pruneDiscarded(for cost: Int) {
-        guard let hooks, evictsDiscarded.load(ordering: .relaxed), let room else { return }
+        guard evictsDiscarded.load(ordering: .relaxed), let room, !UserCode.isDeepest else { return }
         let isFull =
             !room.pointee.hasPlace(within: countLimit) || !room.pointee.has(cost: cost, within: totalCostLimit)
         guard isFull else { return }
@@ -27,18 +27,25 @@ extension CacheEngine {
         var entries: [DiscardableEntry] = []
         if nextDiscardable(&place, into: &entries) { place = EngineSweep() }
         pruningPlace.store(place.word, ordering: .relaxed)
-        for entry in entries where hooks.isDiscarded(entry.value) {
+        for entry in entries where isDiscarded(entry.value) {
             remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
         }
     }
 
     /// Removes discardable values whose content is gone, unless the owner wants them kept.
     package func removeDiscarded() {
-        guard let hooks, evictsDiscarded.load(ordering: .relaxed) else { return }
+        guard hooks != nil, evictsDiscarded.load(ordering: .relaxed), !UserCode.isDeepest else { return }
         forEachDiscardable { entry in
-            guard hooks.isDiscarded(entry.value) else { return }
+            guard isDiscarded(entry.value) else { return }
             remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
         }
+    }
+
+    /// Whether the content of a value that a search has met is gone. Who answers that may use the cache, but starts no
+    /// search by it: that would ask the same again, inside itself.
+    private func isDiscarded(_ value: Value) -> Bool {
+        guard let hooks else { return false }
+        return UserCode.runDeepest { hooks.isDiscarded(value) }
     }
 
     typealias DiscardableEntry = (hash: UInt64, slot: UInt32, generation: UInt32, value: Value)

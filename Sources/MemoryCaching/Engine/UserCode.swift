@@ -44,6 +44,16 @@ enum UserCode {
         cms_user_code_depth().pointee -= 1
     }
 
+    /// Runs code of the user's that no other may run inside of.
+    static func runDeepest<R>(_ body: () -> R) -> R {
+        cms_user_code_depth().pointee += mostLevels
+        defer {
+            tellPutOff()
+            cms_user_code_depth().pointee -= mostLevels
+        }
+        return body()
+    }
+
     // MARK: What is put off
 
     private final class Untold {

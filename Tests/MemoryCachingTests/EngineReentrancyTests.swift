@@ -304,7 +304,7 @@ struct EngineDiscardingTests {
         }
     }
 
-    @Test("asking whether content is gone may use the cache, which asks no more inside of that", arguments: [false, true])
+    @Test("asking whether content is gone may use the cache, which then does not ask", arguments: [false, true])
     func asking(trims: Bool) {
         let engine = CacheEngine<Int, Discardable>(countLimit: 8, ordering: .reuse, hooks: Discardable.hooks)
         let values = (0..<9).map { _ in Discardable() }

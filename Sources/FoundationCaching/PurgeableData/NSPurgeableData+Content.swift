@@ -29,7 +29,7 @@ extension NSPurgeableData {
     /// The content to be resized, which moves its bytes; stops the process while a span over them is lent out.
     private func movableContent(_ member: StaticString) -> PurgeableBuffer {
         let content = accessedContent(member)
-        precondition(
+        require(
             lentSpans.load(ordering: .relaxed) == 0,
             "NSPurgeableData.\(member): the bytes cannot move while withBytes(_:) lends them; change them after it"
         )
@@ -39,7 +39,7 @@ extension NSPurgeableData {
     /// Makes the content `byteCount` bytes long; new bytes are zero.
     final func resizeContent(to byteCount: Int, _ member: StaticString = #function) {
         let content = movableContent(member)
-        precondition(byteCount >= 0, "NSPurgeableData.\(member): a length of \(byteCount) bytes is negative")
+        require(byteCount >= 0, "NSPurgeableData.\(member): a length of \(byteCount) bytes is negative")
         content.resize(to: byteCount)
     }
 
@@ -75,7 +75,7 @@ extension NSPurgeableData {
         _ member: StaticString = #function
     ) {
         let content = accessedContent(member)
-        precondition(
+        require(
             range.location >= 0 && range.length >= 0 && range.location <= content.byteCount,
             "NSPurgeableData.\(member): \(range) begins outside the \(content.byteCount) bytes"
         )
@@ -92,7 +92,7 @@ extension NSPurgeableData {
     /// `range` as indices; stops the process if it does not lie within the content.
     final func checkedRange(_ range: NSRange, _ member: StaticString = #function) -> Range<Int> {
         let content = accessedContent(member)
-        precondition(
+        require(
             range.location >= 0 && range.length >= 0 && range.location <= content.byteCount
                 && range.length <= content.byteCount - range.location,
             "NSPurgeableData.\(member): \(range) is not within the \(content.byteCount) bytes"

@@ -225,7 +225,7 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
         withBytes replacementBytes: UnsafeRawPointer?,
         length replacementLength: Int
     ) {
-        precondition(
+        require(
             replacementBytes != nil || replacementLength == 0,
             "NSPurgeableData.replaceBytes(in:withBytes:length:): \(replacementLength) bytes were announced and none given"
         )

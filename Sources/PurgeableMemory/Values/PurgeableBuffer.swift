@@ -48,7 +48,7 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
     /// Takes one from the counter; at 0 the bytes become volatile. Traps at 0.
     package func endContentAccess() {
         state.withLock { state in
-            precondition(state.accessCount > 0, "endContentAccess() without a matching beginContentAccess()")
+            require(state.accessCount > 0, "endContentAccess() without a matching beginContentAccess()")
             state.accessCount -= 1
             guard state.accessCount == 0 else { return }
             state.extent.witnesses.renew(state.extent.base)
@@ -71,7 +71,7 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
     /// The bytes, valid while accessed and until the next ``resize(to:)``. Traps if the counter is 0.
     package var unsafeMutableBytes: UnsafeMutableRawBufferPointer {
         state.withLock { state in
-            precondition(state.accessCount > 0, "purgeable bytes used without beginContentAccess()")
+            require(state.accessCount > 0, "purgeable bytes used without beginContentAccess()")
             return UnsafeMutableRawBufferPointer(start: state.extent.base, count: state.byteCount)
         }
     }
@@ -79,9 +79,9 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
     /// Changes the number of bytes; new ones are zero. Bytes may move. Amortised O(added or removed bytes). Traps if
     /// the counter is 0.
     package func resize(to byteCount: Int) {
-        precondition(byteCount >= 0, "a negative number of bytes")
+        require(byteCount >= 0, "a negative number of bytes")
         state.withLock { state in
-            precondition(state.accessCount > 0, "purgeable bytes used without beginContentAccess()")
+            require(state.accessCount > 0, "purgeable bytes used without beginContentAccess()")
             let old = state.extent
             if byteCount > old.byteCount {
                 // Half as much again each time makes appending linear; 3/2 lets freed runs be used again.

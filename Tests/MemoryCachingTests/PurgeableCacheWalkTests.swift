@@ -86,6 +86,22 @@ struct PurgeableCacheWalkTests {
         #expect(cache.entries().count == count)
     }
 
+    /// As a thread that inserts meanwhile does it.
+    @Test("A list that the split overtakes has each entry once")
+    func listBesideSplit() async {
+        let cache = makeCache(of: Int.self)
+        for key in 0..<2_000 { cache.setBytes([1], forKey: key) }
+        let growth = Task.detached { for key in 2_000..<20_000 { cache.setBytes([1], forKey: key) } }
+        var isGrown = false
+        while !isGrown {
+            isGrown = cache.store.shardMask.load(ordering: .acquiring) > 0
+            let keys = cache.hottestKeys(.max)
+            #expect(Set(keys).count == keys.count)
+            #expect(Set(keys).isSuperset(of: 0..<2_000))
+        }
+        await growth.value
+    }
+
     @Test("Lists have each entry once, whatever has moved")
     func lists() {
         let cache = makeCache(of: Int.self)

@@ -31,22 +31,30 @@ extension PurgeableStore {
     /// set or remove meanwhile may be among them or not.
     func listed() -> [Listed] {
         var all: [Listed] = []
-        for shard in 0..<Self.shardCount {
-            var ofShard: [Listed] = []
-            var deals: Int?
-            var end: Int? = .max
-            while let below = end {
-                let piece = list(shard, below: below, countsFallbacks: false, into: &ofShard)
-                if deals == nil || deals == piece.deals {
-                    (deals, end) = (piece.deals, piece.next)
-                } else {
-                    // Entries have come to other slots, and some would be listed twice.
-                    (ofShard, deals, end) = ([], nil, .max)
-                }
-            }
-            all += ofShard
-        }
+        var mask: Int
+        repeat {
+            mask = shardMask.load(ordering: .acquiring)
+            all = (0..<Self.shardCount).flatMap(listed)
+            // The one split of a cache's life moves what was listed to shards that were not yet.
+        } while shardMask.load(ordering: .acquiring) != mask
         return all.sorted { $0.rank < $1.rank }
+    }
+
+    /// The entries of a shard, each once.
+    private func listed(_ shard: Int) -> [Listed] {
+        var all: [Listed] = []
+        var deals: Int?
+        var end: Int? = .max
+        while let below = end {
+            let piece = list(shard, below: below, countsFallbacks: false, into: &all)
+            if deals == nil || deals == piece.deals {
+                (deals, end) = (piece.deals, piece.next)
+            } else {
+                // Entries have come to other slots, and some would be listed twice.
+                (all, deals, end) = ([], nil, .max)
+            }
+        }
+        return all
     }
 
     /// Removes the entries that `isInvalid` names, and tells of each few before the next go. It is asked outside every

@@ -22,7 +22,7 @@ struct PurgeableCacheRemovalTests {
     func deadBytes(_ way: Way, size: Int) {
         let clock = ManualClock()
         let cache = PurgeableCache<Int>(options: .init(clock: clock, evictsUnderMemoryPressure: false))
-        let count = max(800, (24 << 20) / (size + 15))
+        let count = max(800, (24 << 20) / (size + 15)) / 10 * 10
         let bytes = [UInt8](repeating: 1, count: size)
         for key in 0..<count {
             if way == .expiry, key % 10 != 0 {

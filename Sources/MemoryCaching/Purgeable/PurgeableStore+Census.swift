@@ -35,21 +35,22 @@ extension PurgeableStore {
     }
 
     /// Does the same where values have been removed that took `bytes` in their segments: a step for each
-    /// ``SegmentLog/stepBytes``. What others remove while a thread is at it is left to that one, or to the next. No lock
-    /// held, and outside the gate.
+    /// ``SegmentLog/stepBytes``. The thread that is at it makes the steps of those that remove meanwhile, too; else much
+    /// would stay when all have ended while it waited for a processor. No lock held, and outside the gate.
     func maintainAfterRemoval(of bytes: Int) {
         guard maintenance.removedBytes.wrappingAdd(bytes, ordering: .relaxed).newValue >= SegmentLog.stepBytes else {
             return
         }
-        if maintenance.heldAtCensus.load(ordering: .relaxed) &- heldInSegments
-            >= maintenance.interval.load(ordering: .relaxed)
-        {
-            maintain(.change)
-        }
         maintenance.alone {
-            let steps = maintenance.removedBytes.load(ordering: .relaxed) / SegmentLog.stepBytes
-            maintenance.removedBytes.wrappingSubtract(steps * SegmentLog.stepBytes, ordering: .relaxed)
-            for _ in 0..<steps where chores.isAny { doChores() }
+            // Not for ever: the others may go on as fast as this thread cleans.
+            for _ in 0..<8 {
+                let steps = maintenance.removedBytes.load(ordering: .relaxed) / SegmentLog.stepBytes
+                guard steps > 0 else { return }
+                maintenance.removedBytes.wrappingSubtract(steps * SegmentLog.stepBytes, ordering: .relaxed)
+                let gone = maintenance.heldAtCensus.load(ordering: .relaxed) &- heldInSegments
+                if gone >= maintenance.interval.load(ordering: .relaxed) { lookAfter(.change) }
+                for _ in 0..<steps where chores.isAny { doChores() }
+            }
         }
     }
 
@@ -73,10 +74,13 @@ extension PurgeableStore {
     /// No lock of a shard is held across a system call or for more than a thousand entries. Except for a question,
     /// the work is left to be done bit by bit (``PurgeableChores``).
     func maintain(_ occasion: Occasion) {
-        maintenance.alone {
-            takeCensus(occasion)
-            lookAfterLargeValues(ordinaryLimit: ordinaryLimit())
-        }
+        maintenance.alone { lookAfter(occasion) }
+    }
+
+    /// What ``maintain(_:)`` does. The caller is alone at it.
+    private func lookAfter(_ occasion: Occasion) {
+        takeCensus(occasion)
+        lookAfterLargeValues(ordinaryLimit: ordinaryLimit())
     }
 
     private func takeCensus(_ occasion: Occasion) {

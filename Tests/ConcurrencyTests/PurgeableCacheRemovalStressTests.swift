@@ -11,7 +11,7 @@ import _CacheTestSupport
 /// Several threads remove, and segments are cleaned meanwhile.
 @Suite("PurgeableCache: removals by several threads")
 struct PurgeableCacheRemovalStressTests {
-    @Test("Dead bytes go, and no other ones", arguments: [2, 8], [100, 10_000])
+    @Test("Dead bytes go, and no other ones", arguments: zip([2, 8], [10_000, 100]))
     func deadBytes(threads: Int, size: Int) {
         failingWhenStuck("\(threads) threads that remove") {
             let cache = PurgeableCache<Int>(options: .init(evictsUnderMemoryPressure: false))

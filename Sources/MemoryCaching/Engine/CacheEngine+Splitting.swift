@@ -19,7 +19,7 @@ internal import Synchronization
 // Who still holds an old shard's lock goes on in it; who gets it later finds that its entries are elsewhere, and asks
 // the directory again.
 //
-// Old shards stay in memory as long as the cache, since somebody may be waiting for their locks: 640 bytes each.
+// Old shards stay in memory as long as the cache, since somebody may be waiting for their locks: 768 bytes each.
 extension CacheEngine {
     /// Entries beyond which one of 2 to the power of `logarithm` shards has more of them made.
     ///

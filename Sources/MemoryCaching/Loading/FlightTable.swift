@@ -165,7 +165,8 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         buckets.withLock { $0[hash] ?? Bucket() }
     }
 
-    /// What a search knows of the flights that it has compared, so that each is compared once.
+    /// What a search knows of the flights that it has compared, so that each is compared once. Not ``KeyVerdicts``:
+    /// that goes by identities that never repeat, which addresses of flights do once these have landed.
     private struct Verdicts {
         /// Keeps the flights alive, by whose identities it goes.
         private var known: [ObjectIdentifier: (flight: OneFlight, isEqual: Bool)] = [:]

@@ -57,8 +57,9 @@ extension Loader {
         var waitError: (any Error)?
         var again: [Key] = []
         // First those of the load made here: if it fails, there is nothing to wait for in the others.
-        await whileWaiting(for: seats.led + seats.shared) {
-            for (flight, waiter) in seats.led + seats.shared {
+        let all = seats.led + seats.shared
+        await whileWaiting(for: all) {
+            for (flight, waiter) in all {
                 let isOwn = flight.run === run
                 if failure != nil && !isOwn {
                     flight.cancel(waiter)

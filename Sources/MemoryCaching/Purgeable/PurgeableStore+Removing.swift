@@ -124,6 +124,7 @@ extension PurgeableStore {
                 swap(&state, &old)
                 state.lookups = old.lookups
                 state.insertions = old.insertions
+                // What is stored anew may lie where a list has still to come by, and have been listed already.
                 state.deals = old.deals &+ 1
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {
                     let location = LogLocation(word: old.index[slot].pointee.location)

@@ -145,7 +145,7 @@ struct EntryStorage<Key: Hashable, Value> {
         if (count &+ 1) &* 2 > layout.size { growTable(to: layout.size &* 2) }
         if oldTable != nil { moveWords() }
         var place = emptyPlace(for: hash)
-        if KeyHash<Key>.isInteger, place.passed > Self.crowd {
+        if KeyHash<Key>.isInteger, isCrowd(place.passed) {
             spread()
             place = emptyPlace(for: hash)
         }
@@ -196,7 +196,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
-        if KeyHash<Key>.isInteger, passed > Self.crowd { spread() }
+        if KeyHash<Key>.isInteger, isCrowd(passed) { spread() }
         return entry
     }
 

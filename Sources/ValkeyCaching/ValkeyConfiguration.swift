@@ -36,7 +36,8 @@ public struct ValkeyConfiguration: Sendable {
     /// service is back within a second of the server's return.
     public var longestPause: Duration
     /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
-    /// fit into a reply are not asked for: they count as none, and are overwritten. 64 MiB by default.
+    /// fit into a reply are not asked for: they count as none, and are overwritten. Keys that would not fit are neither
+    /// asked for nor stored: their values are loaded each time. 64 MiB by default.
     public var largestReply: Int
 
     /// Called with the reason whenever connecting has failed or a connection was lost, on the tier's thread: for logs.

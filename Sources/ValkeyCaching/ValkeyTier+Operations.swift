@@ -11,6 +11,7 @@ public import TieredCaching
 extension ValkeyTier {
     /// The value of `key`; nil if there is none, if a lease stands there, or if it is no string that a reply may hold.
     public nonisolated(nonsending) func read(_ key: String, within limit: Duration) async throws -> RemoteValue? {
+        try check(key)
         // Not `GET`: the reply to it may be larger than the connection accepts, which is shared by all.
         let (name, most) = (key.bytes, configuration.largestValue)
         let range = [Words.getRange, name, Words.zero, largestValueWord]
@@ -35,6 +36,7 @@ extension ValkeyTier {
         _ terms: LeaseTerms,
         within limit: Duration
     ) async throws -> LeaseAnswer {
+        try check(key)
         let reply = try await call(
             \.acquire,
             key,
@@ -65,6 +67,7 @@ extension ValkeyTier {
         lease: LeaseToken,
         within limit: Duration
     ) async throws -> Bool {
+        try check(key)
         try check(bytes)
         let reply = try await call(\.fill, key, [lease.digits, bytes, Self.milliseconds(lifetime)], limit)
         switch reply.text {
@@ -91,6 +94,7 @@ extension ValkeyTier {
         lifetime: Duration,
         within limit: Duration
     ) async throws {
+        try check(key)
         try check(bytes)
         let command = ["SET".bytes, key.bytes, bytes, "PX".bytes, Self.milliseconds(lifetime)]
         if case .error(let reason) = try await send([command], limit)[0] { throw Self.error(reason) }
@@ -153,6 +157,11 @@ extension ValkeyTier {
     private static func milliseconds(_ duration: Duration, atLeast least: Int64 = 1) -> [UInt8] {
         // A server refuses lifetimes that overflow its clock; a century does not.
         "\(max(least, duration.wholeNanoseconds / 1_000_000))".bytes
+    }
+
+    /// The server tracks a key that it has been asked for, and names it when it changes: in a message that has to fit.
+    private func check(_ key: String) throws {
+        if key.utf8.count > configuration.largestValue { throw RemoteTierError.tooLarge(key.utf8.count) }
     }
 
     private func check(_ bytes: [UInt8]) throws {

@@ -83,6 +83,39 @@ extension ServerTests {
             await here.tier.shutDown()
         }
 
+        @Test("A key that is too large costs nobody the connection", arguments: TestServer.Kind.installed)
+        func oversizeKey(_ kind: TestServer.Kind) async throws {
+            let server = try await TestServer(kind)
+            let here = try await Member(server, largestReply: 64 << 10)
+            let texts = TieredCache<String, String>(
+                name: "texts",
+                remote: here.tier,
+                codec: .string,
+                options: TieredCacheOptions(softTimeout: .seconds(30), changeTimeout: .seconds(30))
+            )
+            await yieldUntil { texts.isCoherent }
+            // The name of the keyspace stands before it.
+            for size in [65_000, 65_408, 65_536, 300_000] {
+                let isAccepted = size == 65_000
+                let key = String(repeating: "k", count: size)
+                #expect(try await texts.value(forKey: key) == nil)
+                for round in 0..<2 {
+                    let value = try await texts.value(forKey: key) { "loaded \(round)" }
+                    #expect(value == (isAccepted ? "loaded 0" : "loaded \(round)"), "\(size)")
+                }
+                #expect(texts.nearValue(forKey: key) == (isAccepted ? "loaded 0" : nil), "\(size)")
+                if isAccepted {
+                    try await texts.setValue("set", forKey: key)
+                } else {
+                    await #expect(throws: RemoteTierError.self) { try await texts.setValue("set", forKey: key) }
+                }
+                try await texts.removeValue(forKey: key)
+                #expect(try await texts.value(forKey: "a short one") { "short" } == "short")
+            }
+            #expect(texts.statistics.generations == 1)
+            await here.tier.shutDown()
+        }
+
         @Test("The marker of a lease that nobody holds is no lease", arguments: TestServer.Kind.installed)
         func forgedMarkers(_ kind: TestServer.Kind) async throws {
             let server = try await TestServer(kind)

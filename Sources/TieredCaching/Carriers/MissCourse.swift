@@ -139,7 +139,8 @@ final class MissCourse: Sendable {
             subject.keep(value, of: flight, progress)
             return value
         case .slow: throw RemoteTierError.timedOut
-        case .failed, .full: throw RemoteTierError.disconnected
+        case .failed: throw RemoteTierError.disconnected
+        // Not of what is stored: the tier takes no such key.
         default: return nil
         }
     }

@@ -136,7 +136,7 @@ public enum RemoteTierError: Error, Sendable, Hashable {
     case timedOut
     /// The server has no memory left for a value.
     case full
-    /// The value is larger than the tier or the server accepts, in bytes.
+    /// The value, or its key, is larger than the tier or the server accepts, in bytes.
     case tooLarge(Int)
     /// The server refused, in its own words.
     case refused(String)
@@ -149,7 +149,7 @@ extension RemoteTierError: CustomStringConvertible {
         case .disconnected: "The remote tier is not connected."
         case .timedOut: "The remote tier did not answer in time."
         case .full: "The remote tier has no memory left."
-        case .tooLarge(let bytes): "The remote tier does not accept a value of \(bytes) bytes."
+        case .tooLarge(let bytes): "The remote tier does not accept a key or a value of \(bytes) bytes."
         case .refused(let words): "The remote tier refused: \(words)"
         }
     }

@@ -157,7 +157,7 @@ let package = Package(
             name: "MemoryCachingTests",
             dependencies: [
                 "MemoryCaching", "PurgeableMemory", "MemoryPressure", "ForkSafety", "MemoryCachingTestKit",
-                "_CacheTestSupport", "memory-fill",
+                "CMemoryShims", "_CacheTestSupport", "memory-fill",
                 optional("MetricsTestKit", of: "swift-metrics", with: "MetricsSupport"),
                 optional("InMemoryLogging", of: "swift-log", with: "LoggingSupport"),
                 optional("InMemoryTracing", of: "swift-distributed-tracing", with: "TracingSupport"),

@@ -17,6 +17,7 @@
 #include "Events.h"
 #include "Fork.h"
 #include "Futex.h"
+#include "GhostSet.h"
 #include "ReaderLine.h"
 #include "ThreadState.h"
 #include "Threads.h"

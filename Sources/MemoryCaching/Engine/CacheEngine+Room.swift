@@ -21,7 +21,7 @@ extension CacheEngine {
     @inline(__always)
     func mostStock(of shard: ShardPointer) -> Int {
         if shard.pointee.published == nil { return 0 }
-        return max(0, limits.cost.load(ordering: .relaxed)) / (64 &* shard.pointee.siblingCount)
+        return max(0, limits.cost.load(ordering: .relaxed)) &>> (6 &+ shard.pointee.siblingBits)
     }
 
     /// Provides the room of `newcomer` in `shard`, which is locked: a place unless it replaces the entry at `slot`, and
@@ -104,10 +104,12 @@ extension CacheEngine {
             }
         }
         if outcome != .made, hasPlace, slot == 0 { room.pointee.giveBack(places: 1, cost: 0) }
-        let surplus = shard.pointee.stock &- mostStock(of: shard)
-        if surplus > 0 {
-            shard.pointee.stock &-= surplus
-            room.pointee.giveBack(places: 0, cost: surplus)
+        if shard.pointee.stock > 0 {
+            let surplus = shard.pointee.stock &- mostStock(of: shard)
+            if surplus > 0 {
+                shard.pointee.stock &-= surplus
+                room.pointee.giveBack(places: 0, cost: surplus)
+            }
         }
         return outcome
     }
@@ -120,7 +122,7 @@ extension CacheEngine {
         if shard.pointee.published == nil { return false }
         if victims >= Self.mostVictims { return true }
         let limit = limits.cost.load(ordering: .relaxed)
-        return limit > 0 && amount > limit / (4 &* shard.pointee.siblingCount) && !shard.pointee.isFew
+        return limit > 0 && amount > limit &>> (2 &+ shard.pointee.siblingBits) && !shard.pointee.isFew
     }
 
     /// Pays `amount` out of the stock of `shard`, which is locked, and where that is too little out of what nobody has.
@@ -200,6 +202,7 @@ extension CacheEngine {
     /// ``Shard/latestVictim``: a shard that got fewer of the first entries than others would go on to evict later ones
     /// than they. Of 8,000 entries in 128 shards it took one that 2,143 others were older than.
     @inlinable
+    @inline(__always)
     func cheaperShard(than shard: ShardPointer, for cause: RemovalCause, after victims: Int) -> ShardPointer {
         guard let published = shard.pointee.published else { return shard }
         shard.pointee.victims &+= 1
@@ -211,13 +214,26 @@ extension CacheEngine {
             ? shard.pointee.leastHeight(for: cause) > shard.pointee.latestVictim
             : victims > 0 || isRound || (cause == .costLimit && shard.pointee.storage.count < Self.fewToChooseFrom)
         guard isFew || isTurn else { return shard }
+        let looksAtAll = isFew || isByUse
+        let looks = looksAtAll ? shard.pointee.siblingCount : isRound && victims == 0 ? 16 : 3
+        return lookForCheaperShard(than: shard, for: cause, published, looks: min(looks, shard.pointee.siblingCount))
+    }
+
+    /// Looks at `looks` others. Out of line: most victims are taken without.
+    @inlinable
+    @inline(never)
+    func lookForCheaperShard(
+        than shard: ShardPointer,
+        for cause: RemovalCause,
+        _ published: UnsafeMutablePointer<Atomic<UInt64>>,
+        looks: Int
+    ) -> ShardPointer {
         shard.pointee.shareInflation()
         shard.pointee.publish()
         let word = shard.pointee.directory
         let count = shard.pointee.siblingCount
         let own = Self.number(of: shard)
         let first = published - own &* 2
-        let looks = isFew || isByUse ? count : isRound && victims == 0 ? min(count, 16) : 3
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
         // What others have published may be out of date; who is asked publishes anew, and need not be asked again.
         for _ in 0..<looks {
@@ -229,7 +245,7 @@ extension CacheEngine {
                 let height = first[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
                 if height < least { (least, best) = (height, index) }
             }
-            if isByUse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
+            if ordering == .reuse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
             if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
             guard tryLock(other) else { return shard }

@@ -97,7 +97,12 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// How many shards stand in the directory that this one stands in.
     @inlinable
     @inline(always)
-    var siblingCount: Int { 1 &<< Int(bitPattern: directory & 63) }
+    var siblingCount: Int { 1 &<< siblingBits }
+
+    /// The logarithm of ``siblingCount``.
+    @inlinable
+    @inline(always)
+    var siblingBits: Int { Int(bitPattern: directory & 63) }
 
     // MARK: Order
 

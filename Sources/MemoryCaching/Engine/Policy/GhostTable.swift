@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+public import CMemoryShims
+
 /// Fingerprints of entries that have been evicted, with the class they had and when they went: what would have been a
 /// hit if they had been kept longer.
 ///
@@ -74,13 +76,12 @@ struct GhostTable {
         let spread = HashSeed.spread(hash)
         let set = ghosts + place(of: spread)
         let fingerprint = Self.fingerprint(spread)
-        for way in 0..<Int(ways) where set[way] & 0xFFFF == fingerprint {
-            let ghost = set[way]
-            set[way] = 0
-            let steps = (stamp(inflation) &- (ghost &>> 18)) & Self.stampMask
-            return (Int(ghost &>> 16 & 3), Double(steps) * unit)
-        }
-        return nil
+        let way = Int(cms_ghost_find(set, fingerprint))
+        if way == 8 { return nil }
+        let ghost = set[way]
+        set[way] = 0
+        let steps = (stamp(inflation) &- (ghost &>> 18)) & Self.stampMask
+        return (Int(ghost &>> 16 & 3), Double(steps) * unit)
     }
 
     /// Remembers an entry of `class` that has just been evicted after a stay of `stay`. Inlined into its one caller,
@@ -94,14 +95,8 @@ struct GhostTable {
         let spread = HashSeed.spread(hash)
         let set = ghosts.unsafelyUnwrapped + place(of: spread)
         let now = stamp(inflation)
-        // The greatest of {age, place}, without a branch that nobody could foresee. Nothing is older than an empty
-        // place.
-        var oldest: UInt32 = 0
-        for way in 0..<Int(ways) {
-            let ghost = set[way]
-            let age = ghost == 0 ? Self.stampMask &+ 1 : (now &- (ghost &>> 18)) & Self.stampMask
-            oldest = Swift.max(oldest, age &<< 3 | UInt32(truncatingIfNeeded: way))
-        }
+        // Nothing is older than an empty place, and no branch has to be foreseen.
+        var oldest = cms_ghost_oldest(set, now, ways)
         let victim = Int(oldest & 7)
         oldest &>>= 3
         set[victim] = Self.fingerprint(spread) | UInt32(truncatingIfNeeded: `class`) &<< 16 | now &<< 18

@@ -134,7 +134,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// The value for `key`, from near or from the remote tier; nil if neither has it.
     ///
-    /// - Throws: ``RemoteTierError`` if the remote tier cannot answer.
+    /// - Throws: ``RemoteTierError`` if the remote tier cannot answer, or is not asked because it has failed repeatedly.
     @inlinable
     public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
         if let value = nearValue(forKey: key) { return value }
@@ -143,6 +143,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     @usableFromInline
     nonisolated(nonsending) func readValue(forKey key: Key) async throws -> Value? {
+        if let value = core.disconnectedValue(forKey: key) {
+            link.counters.staleHits.count()
+            return value
+        }
         let reading = TierFlight()
         // Nobody shares it: it has no value to offer where the remote tier has none.
         reading.revokeSharing()

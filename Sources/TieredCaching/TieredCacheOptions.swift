@@ -31,7 +31,8 @@ public struct TieredCacheOptions: Sendable {
     /// How long a change (a value set or removed) may take, retries included, before it throws. 2 s by default.
     public var changeTimeout: Duration
 
-    /// How long one process may take to make a value before another one may try. 10 s by default.
+    /// How long one process may take to make a value before another one may try. 10 s by default. A value that takes
+    /// longer is returned to those who wait for it, and stored nowhere: choose more than the slowest load takes.
     public var leaseTime: Duration
 
     /// The version of the codec. It is a part of every key, so that programs whose codecs differ do not read each

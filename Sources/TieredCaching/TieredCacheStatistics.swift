@@ -21,18 +21,20 @@ public struct TieredCacheStatistics: Sendable {
     public var leaseWaits = 0
     /// Lookups answered with a value that was no longer fresh, or not known to be current.
     public var staleHits = 0
-    /// Keys reported as changed by the remote tier.
+    /// Keys reported as changed by the remote tier, those whose lease has ended among them.
     public var invalidations = 0
-    /// Generations of the near cache: connections, flushes and cleared keyspaces.
+    /// Generations of the near cache: connections, flushes and cleared keyspaces. A cache that clears its own keyspace
+    /// begins two, before it and after.
     public var generations = 0
     /// Operations of the remote tier that failed or did not answer in time.
     public var remoteFailures = 0
     /// Lookups that did not ask the remote tier, because it has failed repeatedly.
     public var remoteSkips = 0
-    /// Values that the remote tier did not store, because the key had changed while they were loaded.
+    /// Values that the remote tier did not store, because the key had changed while they were loaded, or because the
+    /// load took longer than ``TieredCacheOptions/leaseTime``.
     public var refusedFills = 0
-    /// Values that the remote tier did not store for lack of memory, or because they are too large or cannot be
-    /// encoded.
+    /// Values that the remote tier did not store for lack of memory, or because they or their keys are too large, or
+    /// cannot be encoded; each time that it was tried. These are no failures of the remote tier.
     public var unstorable = 0
     /// Values in the remote tier that could not be decoded.
     public var undecodable = 0

@@ -40,6 +40,18 @@ struct TieredCacheTests {
         return Cache(name: name, remote: tier, codec: .string, options: options)
     }
 
+    /// A cache in which the value of key 1, `"old"`, has expired and may be a fallback.
+    func makeCacheOfExpired(_ tier: InProcessTier, softLoadTimeout: Duration) async throws -> Cache {
+        let cache = await makeCache(tier) {
+            $0.lifetime = .seconds(10)
+            $0.keepsExpiredFor = .seconds(100)
+            $0.softLoadTimeout = softLoadTimeout
+        }
+        _ = try await cache.value(forKey: 1) { "old" }
+        pass(.seconds(11), tier)
+        return cache
+    }
+
     /// Both the clock of the near caches and the server's.
     func pass(_ duration: Duration, _ tiers: InProcessTier...) {
         clock.advance(by: duration)

@@ -24,7 +24,7 @@ package final class ChangeSignal: Sendable {
         let waiter = WakeSignal()
         waiters.withLock { $0[ObjectIdentifier(waiter)] = waiter }
         defer { waiters.withLock { $0[ObjectIdentifier(waiter)] = nil } }
-        let deadline = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + limit.bounded
         while true {
             // Only now, or again: a change from before the waiter was known has woken nobody.
             if let found = look() { return found }

@@ -10,7 +10,8 @@ import Synchronization
 /// that waits for it.
 final class LoadInBackground<Value: Sendable>: Sendable {
     private let state = Mutex<Result<Value, any Error>?>(nil)
-    private let ended = WakeSignal()
+    /// Several flights may wait, one after the other and for a moment at once.
+    private let ended = ChangeSignal()
     private let load: @Sendable () async throws -> Value
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -27,9 +28,11 @@ final class LoadInBackground<Value: Sendable>: Sendable {
             }
             self.task.withLock { $0 = task }
         }
-        await ended.wait(atMost: limit)
-        return state.withLock { $0 }
+        return await ended.first(within: limit) { state.withLock { $0 } }
     }
+
+    /// Waits until a load that has begun in the background has ended.
+    nonisolated(nonsending) func end() async { await task.withLock { $0 }?.value }
 
     private nonisolated(nonsending) func finish() async -> Result<Value, any Error> {
         guard let task = task.withLock({ $0 }) else { return await run() }
@@ -43,5 +46,48 @@ final class LoadInBackground<Value: Sendable>: Sendable {
 
     private nonisolated(nonsending) func run() async -> Result<Value, any Error> {
         do { return .success(try await load()) } catch { return .failure(error) }
+    }
+}
+
+/// Loads that go on though their flights have landed, by key: a fallback has answered, and the remote tier, which fails,
+/// gives no lease that would keep the next flight from asking the origin again. That flight takes over the load instead.
+final class LoadsUnderWay: Sendable {
+    typealias Load = LoadInBackground<any Parcel>
+    private let loads = Mutex<[String: Load]>([:])
+
+    subscript(name: String) -> Load? { loads.withLock { $0[name] } }
+
+    /// Adds a load that has begun, until it ends.
+    func add(_ load: Load, forKey name: String) {
+        let isNew = loads.withLock { loads in
+            defer { loads[name] = load }
+            return loads[name] !== load
+        }
+        guard isNew else { return }
+        Task { [weak self] in
+            await load.end()
+            self?.remove(load, forKey: name)
+        }
+    }
+
+    /// The key has changed: what was begun before is no value of it any more.
+    func forget(_ name: String) {
+        let load = loads.withLock { $0.removeValue(forKey: name) }
+        withExtendedLifetime(load) {}
+    }
+
+    /// All keys have changed.
+    func forgetAll() {
+        // Let go of outside the lock: a load's captures may run code of the user's.
+        let all = loads.withLock { loads in
+            defer { loads = [:] }
+            return loads
+        }
+        withExtendedLifetime(all) {}
+    }
+
+    private func remove(_ load: Load, forKey name: String) {
+        let removed = loads.withLock { $0[name] === load ? $0.removeValue(forKey: name) : nil }
+        withExtendedLifetime(removed) {}
     }
 }

@@ -100,6 +100,8 @@ final class MissCourse: Sendable {
         var freshUntil: Int64 = 0
         var byteCount = 0
         var loading: LoadInBackground<any Parcel>?
+        /// What the remote tier has failed with.
+        var error: (any Error)?
         var waitsUntil: Int64 = .max
         var waits = 0
 
@@ -118,7 +120,7 @@ final class MissCourse: Sendable {
         var steps = [Machine.Step.read]
         while !steps.isEmpty {
             var event: Machine.Event?
-            for step in steps { event = await perform(step, hasStale: machine.hasStale, &progress) ?? event }
+            for step in steps { event = await perform(step, machine, &progress) ?? event }
             if flight.hasChanged.load(ordering: .acquiring) { machine.keyChanged() }
             steps = event.map { machine.next($0) } ?? []
         }
@@ -139,18 +141,18 @@ final class MissCourse: Sendable {
             subject.keep(value, of: flight, progress)
             return value
         case .slow: throw RemoteTierError.timedOut
-        case .failed: throw RemoteTierError.disconnected
+        case .failed: throw progress.error ?? RemoteTierError.disconnected
         // Not of what is stored: the tier takes no such key.
         default: return nil
         }
     }
 
-    private func perform(_ step: Machine.Step, hasStale: Bool, _ progress: inout Progress) async -> Machine.Event? {
+    private func perform(_ step: Machine.Step, _ machine: Machine, _ progress: inout Progress) async -> Machine.Event? {
         switch step {
         case .read: return await read(&progress)
         case .acquire(let unusable): return await acquire(unusable: unusable, &progress)
-        case .wait: return await wait(hasStale: hasStale, &progress)
-        case .load: return await load(hasStale: hasStale, &progress)
+        case .wait: return await wait(hasStale: machine.hasStale, &progress)
+        case .load: return await load(hasStale: machine.hasStale, isLeased: machine.isLeased, &progress)
         case .fill(let value): return .filled(await fill(value, &progress))
         case .release:
             if let footing = progress.footing {
@@ -257,6 +259,7 @@ extension MissCourse {
             return event
         } catch {
             progress.passTime(to: link.now)
+            progress.error = error
             return failure(error, mayHoldLease: mayHoldLease)
         }
     }
@@ -314,12 +317,14 @@ extension MissCourse {
 // MARK: The origin, and other processes
 
 extension MissCourse {
-    private func load(hasStale: Bool, _ progress: inout Progress) async -> Machine.Event {
+    private func load(hasStale: Bool, isLeased: Bool, _ progress: inout Progress) async -> Machine.Event {
         if progress.loading == nil {
             // The last waiter has left, and nobody asks the origin for nobody.
             if Task.isCancelled { return .loadFailed(CancellationError()) }
             link.withMachine { $0.beginLoad(flight, forKey: name) }
-            link.counters.loads.count()
+            // Under a lease only what was loaded since may be stored.
+            if !isLeased { progress.loading = link.loadsUnderWay[name] }
+            if progress.loading == nil { link.counters.loads.count() }
         }
         let loading = progress.loading ?? LoadInBackground { [subject] in try await subject.load() }
         progress.loading = loading
@@ -329,8 +334,18 @@ extension MissCourse {
         case .failure(let error)?:
             link.counters.loadFailures.count()
             return .loadFailed(error)
-        case nil: return .loadIsSlow
+        case nil:
+            if !isLeased { leaveToOthers(loading) }
+            return .loadIsSlow
         }
+    }
+
+    /// Has the next flight of the key take over a load, unless the key has changed since it began.
+    private func leaveToOthers(_ loading: LoadInBackground<any Parcel>) {
+        guard link.withMachine({ $0.flight(of: name) === flight }) else { return }
+        link.loadsUnderWay.add(loading, forKey: name)
+        // It may have changed before the load was there to be forgotten.
+        if flight.hasChanged.load(ordering: .acquiring) { link.loadsUnderWay.forget(name) }
     }
 
     /// Waits until the process that holds the lease has ended, or its time is over.

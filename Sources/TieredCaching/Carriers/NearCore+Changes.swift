@@ -75,13 +75,19 @@ extension NearCore {
         _ = try await footing(until: deadline)
         flush()
         defer { flush() }
-        try await LoadSpan.step("cache.remote.clear", cache: near.name) {
-            try await link.tier.write(
-                link.keyspace.epochKey,
-                Keyspace.newEpoch(),
-                lifetime: Keyspace.epochLifetime,
-                within: .milliseconds(max(1, deadline - link.now))
-            )
+        do {
+            try await LoadSpan.step("cache.remote.clear", cache: near.name) {
+                try await link.tier.write(
+                    link.keyspace.epochKey,
+                    Keyspace.newEpoch(),
+                    lifetime: Keyspace.epochLifetime,
+                    within: .milliseconds(max(1, deadline - link.now))
+                )
+            }
+        } catch {
+            link.noteFailure(error)
+            throw error
         }
+        link.breaker.withLock { $0.succeeded() }
     }
 }

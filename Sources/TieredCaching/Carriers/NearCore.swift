@@ -75,7 +75,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     private func invalidate(_ remoteKey: String) {
         if remoteKey == link.keyspace.epochKey {
             link.withMachine { $0.epochReported() }
-            link.join()
+            join()
         } else if let epoch = link.withMachine({ $0.epoch }),
             let key = link.keyspace.localKey(of: remoteKey, epoch: epoch)
         {
@@ -88,20 +88,29 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     func flush() {
         let concerned = link.revoking { $0.flushed() }
         for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
+        link.loadsUnderWay.forgetAll()
         link.tell(concerned)
         beginGeneration()
     }
 
     private func beginGeneration() {
+        noteGeneration()
+        join()
+    }
+
+    /// Counts a generation that has begun, and has what the last one has left removed.
+    private func noteGeneration() {
         link.counters.generations.count()
         sweep.withLock { $0 = EngineSweep() }
-        link.join()
     }
+
+    private func join() { link.join { [weak self] in self?.noteGeneration() } }
 
     /// The key has changed, or is about to.
     func drop(_ name: String, _ key: Key?) {
         let concerned = link.revoking { $0.changed(name) }
         for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
+        link.loadsUnderWay.forget(name)
         link.tell(concerned)
         if let key { near.removeValue(forKey: key) }
     }

@@ -29,6 +29,8 @@ final class NearLink: Sendable {
     let machine = Mutex(Machine())
     /// Wakes those who wait for a connection that is being made.
     let linkChange = ChangeSignal()
+    /// Loads that go on though a fallback has answered for them.
+    let loadsUnderWay = LoadsUnderWay()
 
     init(name: String, tier: any RemoteTier, keyspace: Keyspace, options: TieredCacheOptions) {
         self.name = name
@@ -93,7 +95,10 @@ final class NearLink: Sendable {
 
     /// An operation of the remote tier has failed.
     func noteFailure(_ error: any Error) {
-        counters.remoteFailures.count()
+        switch error as? RemoteTierError {
+        case .full, .tooLarge: counters.unstorable.count()
+        default: counters.remoteFailures.count()
+        }
         // Read before the lock: the clock may be the user's.
         let now = now
         breaker.withLock { breaker in
@@ -108,13 +113,19 @@ final class NearLink: Sendable {
     // MARK: Joining
 
     /// Reads the epoch of the keyspace for the present attempt to join, in a task of its own.
-    func join() {
+    ///
+    /// - Parameter cleared: called where another process has written a new epoch, which begins a generation.
+    func join(cleared: @escaping @Sendable () -> Void) {
         let attempt = withMachine { $0.joinAttempt }
         Task { [weak self] in
             var pause = Duration.milliseconds(10)
             while let self, self.withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
                 switch await self.readEpoch() {
-                case .known(let epoch): return self.tell(self.revoking { $0.joined(attempt, epoch: epoch) })
+                case .known(let epoch):
+                    let concerned = self.revoking { $0.joined(attempt, epoch: epoch) }
+                    self.tell(concerned)
+                    if concerned.hasNewGeneration { cleared() }
+                    return
                 case .beingWritten: break
                 case .unknown: self.tell(self.withMachine { $0.joinFailed(attempt) })
                 }

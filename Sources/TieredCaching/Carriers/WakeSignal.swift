@@ -48,7 +48,7 @@ final class WakeSignal: Sendable {
                 if let answer { return continuation.resume(returning: answer) }
                 // Only now: a time that was over before the wait is noted would wake nobody.
                 timer = Task {
-                    do { try await Task.sleep(for: limit) } catch { return }
+                    do { try await Task.sleep(for: limit.bounded) } catch { return }
                     giveUp(round)
                 }
             }
@@ -79,4 +79,9 @@ extension WakeSignal.State {
         defer { waiting = nil }
         return waiting
     }
+}
+
+extension Duration {
+    /// A century at most: instants further away cannot be computed with, and sleeping until them ends at once.
+    var bounded: Duration { min(self, .seconds(3_155_760_000)) }
 }

@@ -73,7 +73,8 @@ package struct MissMachine<Value> {
         case fail(any Error)
     }
 
-    private var isLeased = false
+    /// Whether this miss has the lease.
+    package private(set) var isLeased = false
     private var hasLanded = false
     private var hasReplaced = false
     private var stale: Value?

@@ -53,6 +53,8 @@ package struct NearMachine<Flight: Equatable> {
         package var woken: [Flight] = []
         /// Whether the link has changed: time to ask again for what a request is sent under.
         package var hasNewLink = false
+        /// Whether a new epoch has begun a generation: time to remove what the last one has left.
+        package var hasNewGeneration = false
     }
 
     package private(set) var link = Link.starting
@@ -128,7 +130,9 @@ package struct NearMachine<Flight: Equatable> {
     package mutating func joined(_ attempt: Int, epoch: String) -> Concerned? {
         guard link == .joining, attempt == joinAttempt else { return nil }
         // The generation goes on where only the report of an unchanged epoch has interrupted it.
-        var concerned = self.epoch == nil || self.epoch == epoch ? Concerned() : startGeneration()
+        let isCleared = self.epoch != nil && self.epoch != epoch
+        var concerned = isCleared ? startGeneration() : Concerned()
+        concerned.hasNewGeneration = isCleared
         link = .current
         self.epoch = epoch
         concerned.woken = wakeAll()

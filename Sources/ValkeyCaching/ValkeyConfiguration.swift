@@ -24,7 +24,7 @@ public struct ValkeyConfiguration: Sendable {
     /// The name that the server's certificate must have; nil for ``host``.
     public var serverName: String?
 
-    /// How often the connection proves that it lives. 200 ms by default.
+    /// How often the connection proves that it lives. 200 ms by default, and 1 ms at least.
     public var heartbeat: Duration
     /// How long such a proof may take. After that the connection is closed and made anew. 500 ms by default.
     ///
@@ -75,6 +75,12 @@ public struct ValkeyConfiguration: Sendable {
     }
 
     /// The largest value that fits into a reply: what the scripts say beside it takes 60 bytes.
-    var largestValue: Int { max(0, largestReply - 128) }
+    var largestValue: Int { max(128, largestReply) - 128 }
+
+    /// ``heartbeat`` as it is kept: a pause of a millisecond at least, and one that deadlines can be computed with.
+    var pulse: Duration { .nanoseconds(max(.milliseconds(1), heartbeat).wholeNanoseconds) }
+
+    /// How long after a proof of life was asked for the connection counts as living.
+    var longestSilence: Duration { pulse + .nanoseconds(timeout.wholeNanoseconds) }
 }
 #endif

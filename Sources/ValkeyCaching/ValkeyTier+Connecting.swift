@@ -55,7 +55,10 @@ extension ValkeyTier {
         }
         guard isWanted else { return connection.close() }
         var hello = ["HELLO", "3"]
-        if let password = configuration.password { hello += ["AUTH", configuration.username ?? "default", password] }
+        if configuration.username != nil || configuration.password != nil {
+            // A user without a password is authenticated by any.
+            hello += ["AUTH", configuration.username ?? "default", configuration.password ?? ""]
+        }
         var commands = [hello.map(\.bytes)]
         if configuration.database != 0 { commands.append(["SELECT", "\(configuration.database)"].map(\.bytes)) }
         commands.append(["CLIENT", "TRACKING", "ON"].map(\.bytes))
@@ -79,14 +82,21 @@ extension ValkeyTier {
         guard let hello = replies.first else { return .refused("no reply") }
         if case .error(let reason) = hello {
             let isAboutPassword = ["NOAUTH", "WRONGPASS", "ERR AUTH"].contains { reason.hasPrefix($0) }
-            return isAboutPassword ? .notAuthenticated(reason) : .refused(reason)
+            return isAboutPassword ? .notAuthenticated(reason) : refusal(reason)
         }
         if hello["mode"]?.text == "cluster" { return .isCluster }
         if isReplica(hello["role"]) { return .isReplica }
         for case .error(let reason) in replies {
-            return reason.hasPrefix("NOAUTH") ? .notAuthenticated(reason) : .refused(reason)
+            return reason.hasPrefix("NOAUTH") ? .notAuthenticated(reason) : refusal(reason)
         }
         return nil
+    }
+
+    /// A server that reads its data after a start, is busy with a script or has too many clients may accept the tier at
+    /// any moment, as one that cannot be reached.
+    private static func refusal(_ reason: String) -> ValkeyIssue {
+        let isForNow = ["LOADING", "BUSY", "ERR max number of clients"].contains { reason.hasPrefix($0) }
+        return isForNow ? .unreachable(reason) : .refused(reason)
     }
 
     private static func isReplica(_ role: RESPValue?) -> Bool {
@@ -101,7 +111,7 @@ extension ValkeyTier {
         _ scripts: ArraySlice<RESPValue>
     ) {
         let names = scripts.map { $0.text?.bytes ?? [] }
-        let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
+        let aliveUntil = sentAt + configuration.longestSilence
         let isCurrent = state.withLock { state in
             guard case .greeting = state.phase, state.number == number else { return false }
             state.phase = .connected(connection)
@@ -155,7 +165,7 @@ extension ValkeyTier {
     }
 
     private func scheduleHeartbeat(_ connection: any ValkeyConnection, _ number: Int) {
-        transport.schedule(after: configuration.heartbeat) { [weak self] in self?.beat(connection, number) }
+        transport.schedule(after: configuration.pulse) { [weak self] in self?.beat(connection, number) }
     }
 
     /// A reply to a `PING` proves that every report from before the `PING` has been read. `ROLE` tells whether the
@@ -171,7 +181,7 @@ extension ValkeyTier {
                 if case .array(let role)? = replies.last, Self.isReplica(role.first) {
                     return fail(connection, number, .isReplica)
                 }
-                let aliveUntil = sentAt + configuration.heartbeat + configuration.timeout
+                let aliveUntil = sentAt + configuration.longestSilence
                 state.withLock { $0.aliveUntil = aliveUntil }
                 ownReport.withLock { $0 = nil }
                 if isConnected(number) { publish(.alive(for: ContinuousClock.now.duration(to: aliveUntil))) }

@@ -126,6 +126,7 @@ public final class ValkeyTier: RemoteTier {
             defer { state.phase = .stopped }
             return state.anyConnection
         }
+        linkChange.signal()
         publish(.lost)
         connection?.close()
         await transport.shutDown()
@@ -149,6 +150,8 @@ public final class ValkeyTier: RemoteTier {
 
     /// Reports every event to `subscriber`, and begins to connect.
     public func subscribe(_ subscriber: any RemoteTierSubscriber) {
+        // Nothing can be scheduled any more.
+        if state.withLock({ $0.isStopped }) { return subscriber.receive(.lost) }
         let object = Subscriber(object: subscriber)
         transport.schedule(after: .zero) { [self, object] in
             let aliveFor = state.withLock { state -> Duration? in
@@ -193,9 +196,13 @@ extension ValkeyTier.State {
         if case .connected(let connection) = phase { connection } else { nil }
     }
 
+    /// Whether the tier was shut down.
+    var isStopped: Bool { if case .stopped = phase { true } else { false } }
+
     /// How the attempts to connect have ended; nil while another one may end better.
     var outcomeOfConnecting: Result<Void, ValkeyIssue>? {
         if connection != nil { return .success(()) }
+        if isStopped { return .failure(.unreachable("the tier was shut down")) }
         switch issue {
         case nil, .unreachable: return nil
         case .some(let issue): return .failure(issue)

@@ -28,6 +28,9 @@ final class NIOTransport: ValkeyTransport {
         completion: @escaping @Sendable (Result<any ValkeyConnection, ValkeyIssue>) -> Void
     ) {
         let (configuration, loop) = (configuration, loop)
+        guard 1...65_535 ~= configuration.port else {
+            return completion(.failure(.unreachable("\(configuration.port) is no port: they go from 1 to 65535")))
+        }
         let bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(.nanoseconds(configuration.connectTimeout.wholeNanoseconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)

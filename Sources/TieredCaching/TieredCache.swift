@@ -134,6 +134,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// The value for `key`, from near or from the remote tier; nil if neither has it.
     ///
+    /// Each caller asks the remote tier itself; callers that may load share one lookup.
+    ///
     /// - Throws: ``RemoteTierError`` if the remote tier cannot answer, or is not asked because it has failed repeatedly.
     @inlinable
     public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {

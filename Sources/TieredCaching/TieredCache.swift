@@ -136,7 +136,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ///
     /// Each caller asks the remote tier itself; callers that may load share one lookup.
     ///
-    /// - Throws: ``RemoteTierError`` if the remote tier cannot answer, or is not asked because it has failed repeatedly.
+    /// - Throws: ``RemoteTierError`` if the remote tier cannot answer, or is not asked because it fails repeatedly.
     @inlinable
     public nonisolated(nonsending) func value(forKey key: Key) async throws -> Value? {
         if let value = nearValue(forKey: key) { return value }
@@ -145,10 +145,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     @usableFromInline
     nonisolated(nonsending) func readValue(forKey key: Key) async throws -> Value? {
-        if let value = core.disconnectedValue(forKey: key) {
-            link.counters.staleHits.count()
-            return value
-        }
+        if let value = core.disconnectedValue(forKey: key) { return value }
         let reading = TierFlight()
         // Nobody shares it: it has no value to offer where the remote tier has none.
         reading.revokeSharing()
@@ -172,10 +169,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         _ load: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
-        if let value = core.disconnectedValue(forKey: key) {
-            link.counters.staleHits.count()
-            return value
-        }
+        if let value = core.disconnectedValue(forKey: key) { return value }
         let name = key.description
         let flight: TierFlight
         let waiter: TierFlight.Waiter

@@ -17,8 +17,8 @@ public struct TieredCacheStatistics: Sendable {
     public var loads = 0
     /// Calls of the origin that threw.
     public var loadFailures = 0
-    /// Times that a lookup waited for whoever has the lease to make the value: another process, or a load that this one's
-    /// callers have left.
+    /// Times that a lookup waited for whoever has the lease to make the value: another process, or a load that the
+    /// callers in this one have left.
     public var leaseWaits = 0
     /// Lookups answered with a value that was no longer fresh, or not known to be current.
     public var staleHits = 0

@@ -6,14 +6,15 @@
 
 #if ValkeySupport
 public import NIOSSL
+import TieredCaching
 
 /// Where the server is, how to greet it, and how long to wait for it.
 public struct ValkeyConfiguration: Sendable {
     /// The server's name or address.
     public var host: String
-    /// Its port.
+    /// Its port, 1 to 65535. With another number nothing is connected, and the issue says why.
     public var port: Int
-    /// The user to authenticate as; nil for the default user.
+    /// The user to authenticate as; nil for the default user. One without a password is authenticated too.
     public var username: String?
     /// The password; nil for none.
     public var password: String?
@@ -78,9 +79,9 @@ public struct ValkeyConfiguration: Sendable {
     var largestValue: Int { max(128, largestReply) - 128 }
 
     /// ``heartbeat`` as it is kept: a pause of a millisecond at least, and one that deadlines can be computed with.
-    var pulse: Duration { .nanoseconds(max(.milliseconds(1), heartbeat).wholeNanoseconds) }
+    var boundedHeartbeat: Duration { max(.milliseconds(1), heartbeat.bounded) }
 
     /// How long after a proof of life was asked for the connection counts as living.
-    var longestSilence: Duration { pulse + .nanoseconds(timeout.wholeNanoseconds) }
+    var longestSilence: Duration { boundedHeartbeat + timeout.bounded }
 }
 #endif

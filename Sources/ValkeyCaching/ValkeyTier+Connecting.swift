@@ -165,7 +165,7 @@ extension ValkeyTier {
     }
 
     private func scheduleHeartbeat(_ connection: any ValkeyConnection, _ number: Int) {
-        transport.schedule(after: configuration.pulse) { [weak self] in self?.beat(connection, number) }
+        transport.schedule(after: configuration.boundedHeartbeat) { [weak self] in self?.beat(connection, number) }
     }
 
     /// A reply to a `PING` proves that every report from before the `PING` has been read. `ROLE` tells whether the

@@ -96,6 +96,9 @@ struct FailingTierTests {
         await #expect(throws: RemoteTierError.refused("NOPERM")) { try await cache.value(forKey: 1) }
         await #expect(throws: RemoteTierError.refused("NOPERM")) { try await cache.removeAll() }
         #expect(cache.statistics.remoteFailures == 2)
+        tier.disconnect()
+        await #expect(throws: RemoteTierError.disconnected) { try await cache.removeAll() }
+        #expect(cache.statistics.remoteFailures == 3)
     }
 
     @Test("What is too large is no failure of the remote tier")

@@ -11,8 +11,8 @@
 #include <string.h>
 
 // The sets of `GhostTable`: eight words of 32 bits, of which the lowest 16 bits are a fingerprint and the highest 14 a
-// time. Each is read as two vectors, which the compiler makes instructions of on every processor; of Swift's SIMD8 it
-// makes eight times as many, one word after the other.
+// time. Each is read as two vectors, which the compiler makes instructions of on every processor. An eviction takes 271
+// instructions with them, 326 with a loop over the words, and 630 with Swift's SIMD8 (x86-64, callgrind).
 
 typedef uint32_t cms_words __attribute__((vector_size(16)));
 typedef int32_t cms_numbers __attribute__((vector_size(16)));

@@ -30,14 +30,14 @@ extension EntryStorage {
     /// Whether keys crowd where an insertion passes `words`, or where a removal looks at as many.
     ///
     /// Of 3,000 to 16,000 keys at one of 24 distances, .8 to 1.8 % of tables keep lookups that read more than three
-    /// words on average, and the worst of 25,000 read 9.7; without a limit, 2.3 % and 317. A limit of 56 words leaves 1.5
-    /// to 2.6 % and 19.
+    /// words on average, and the worst of 25,000 read 9.7; without a limit, 2.3 % and 317. A limit of 56 words leaves
+    /// 1.5 to 2.6 % and 19.
     ///
     /// A full table of random keys has a run of such length by chance, the sooner the larger it is, and then multiplies
     /// twice without need: at 24 words for all sizes 41 % of tables of 16,000 keys and 81 % of tables of 62,500, whose
-    /// hits took 10 % longer. The longest run of random keys in a half full table grows by 3.6 words with each doubling
-    /// (the chance of one falls by a factor of 1.21 a word: Knuth, The Art of Computer Programming, 6.4, linear
-    /// probing). With four words for each, 10 to 14 % spread their hashes at every size.
+    /// hits took 4 to 10 % longer. The longest run of random keys in a half full table grows by 3.6 words with each
+    /// doubling (the chance of one falls by a factor of 1.21 a word: Knuth, The Art of Computer Programming, 6.4,
+    /// linear probing). With four words for each, 10 to 14 % of full tables of 16,384 words and more spread their hashes.
     @inlinable
     @inline(always)
     func isCrowd(_ words: UInt) -> Bool {

@@ -49,8 +49,8 @@ final class LoadInBackground<Value: Sendable>: Sendable {
     }
 }
 
-/// Loads that go on though their flights have landed, by key: a fallback has answered, and the remote tier, which fails,
-/// gives no lease that would keep the next flight from asking the origin again. That flight takes over the load instead.
+/// Loads that go on though their flights have landed, by key: a fallback has answered, and the remote tier, which
+/// fails, gives no lease that would keep the next flight from asking the origin again. That flight takes over the load.
 final class LoadsUnderWay: Sendable {
     typealias Load = LoadInBackground<any Parcel>
     private let loads = Mutex<[String: Load]>([:])

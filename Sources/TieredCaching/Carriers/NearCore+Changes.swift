@@ -72,10 +72,10 @@ extension NearCore {
     /// Writes a new epoch, and returns when this process has read it.
     nonisolated(nonsending) func clear() async throws {
         let deadline = link.now + link.options.changeTimeout.milliseconds
-        _ = try await footing(until: deadline)
-        flush()
-        defer { flush() }
         do {
+            _ = try await footing(until: deadline)
+            flush()
+            defer { flush() }
             try await LoadSpan.step("cache.remote.clear", cache: near.name) {
                 try await link.tier.write(
                     link.keyspace.epochKey,

@@ -171,6 +171,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         // Read before the lock: the clock may be the user's.
         let now = link.now
         let isServed = link.withMachine { $0.isServedDisconnected(entry.stamp, now: now, upTo: limit.milliseconds) }
-        return isServed ? entry.value : nil
+        guard isServed else { return nil }
+        link.counters.staleHits.count()
+        return entry.value
     }
 }

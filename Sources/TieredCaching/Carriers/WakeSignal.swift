@@ -82,6 +82,10 @@ extension WakeSignal.State {
 }
 
 extension Duration {
-    /// A century at most: instants further away cannot be computed with, and sleeping until them ends at once.
-    var bounded: Duration { min(self, .seconds(3_155_760_000)) }
+    /// Clamped to a century in either direction: instants further away cannot be computed with, and sleeping until them
+    /// ends at once.
+    package var bounded: Duration {
+        let century = Duration.seconds(3_155_760_000)
+        return max(.zero - century, min(self, century))
+    }
 }

@@ -130,8 +130,8 @@ public enum RemoteTierEvent: Sendable, Hashable {
 
 /// Why an operation of a remote tier failed.
 public enum RemoteTierError: Error, Sendable, Hashable {
-    /// There is no connection, or it was lost before the answer came; or a lookup has not asked, because the remote tier
-    /// has failed repeatedly.
+    /// There is no connection, or it was lost before the answer came; or a lookup has not asked, because the remote
+    /// tier has failed repeatedly.
     case disconnected
     /// No answer came in time.
     case timedOut

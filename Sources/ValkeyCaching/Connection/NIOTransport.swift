@@ -80,8 +80,7 @@ extension String {
 extension Duration {
     /// Nanoseconds, clamped to a century in either direction, which deadlines can be computed with.
     var wholeNanoseconds: Int64 {
-        let century = Duration.seconds(3_155_760_000)
-        let (seconds, attoseconds) = max(.zero - century, min(self, century)).components
+        let (seconds, attoseconds) = bounded.components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -22,7 +22,7 @@ package enum AlignedMemory {
     private static let mappedSize = max(8 << 10, 2 * cms_page_size())
 
     /// Whether a block of `byteCount` bytes is a mapping, whose pages are zeros until they are written.
-    static func isMapped(_ byteCount: Int) -> Bool { byteCount >= mappedSize }
+    @usableFromInline static func isMapped(_ byteCount: Int) -> Bool { byteCount >= mappedSize }
 
     /// `byteCount` bytes; contents undefined.
     @usableFromInline

@@ -43,9 +43,13 @@ extension CacheEngine {
     /// Every entry is found by its stored hash, and the table holds nothing else.
     private func checkTable(of shard: ShardPointer) {
         let storage = shard.pointee.storage
+        let slotMask = EntryStorage<Key, Value>.slotMask
         var words = 0
         for index in 0..<storage.layout.size where storage.table[index] != 0 { words += 1 }
-        if let old = storage.oldTable { for index in 0..<storage.oldLayout.size where old[index] != 0 { words += 1 } }
+        if let old = storage.oldTable {
+            // Its words of slots below, or of none, no longer count.
+            for index in 0..<storage.oldLayout.size where old[index] & slotMask >= storage.movedSlots { words += 1 }
+        }
         precondition(words == storage.count, "the table has other words than entries")
         precondition(2 * words <= storage.layout.size, "the table is more than half full")
         var live = 0
@@ -54,7 +58,7 @@ extension CacheEngine {
             let hash = storage.hash(of: slot)
             var reached = false
             for (table, layout) in [(storage.table, storage.layout), (storage.oldTable, storage.oldLayout)] {
-                guard let table else { continue }
+                guard let table, table == storage.table || slot >= storage.movedSlots else { continue }
                 let placed = EntryStorage<Key, Value>.placed(hash, by: layout)
                 var index = layout.home(placed)
                 while table[Int(index)] != 0, !reached {

@@ -12,18 +12,20 @@ extension EntryStorage {
     @inlinable
     @inline(always)
     mutating func find(_ key: Key, _ hash: UInt64) -> UInt32? {
-        if let slot = find(key, hash, in: table, layout) { return slot }
+        if let slot = find(key, hash, in: table, layout, from: 0) { return slot }
         guard let oldTable else { return nil }
-        return find(key, hash, in: oldTable, oldLayout)
+        return find(key, hash, in: oldTable, oldLayout, from: movedSlots)
     }
 
+    /// The slot of `key` by the words of `table` that are of slots from `first` on.
     @inlinable
     @inline(always)
     mutating func find(
         _ key: Key,
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
-        _ layout: TableLayout
+        _ layout: TableLayout,
+        from first: UInt32
     ) -> UInt32? {
         let placed = Self.placed(hash, by: layout)
         let tag = Self.tag(placed)
@@ -33,7 +35,7 @@ extension EntryStorage {
             if word == 0 { return nil }
             // Of a word with this tag the slot is left, of any other more than a slot.
             let slot = word ^ tag
-            if slot <= Self.slotMask, KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
+            if slot <= Self.slotMask, slot >= first, KeyHash.isEqual(entries[Int(slot)].key, to: key) { return slot }
             index = layout.next(index)
         }
     }
@@ -85,9 +87,9 @@ extension EntryStorage {
         _ hash: UInt64,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
-        let found = findOther(key, hash, in: table, layout, isSurelyEqual)
+        let found = findOther(key, hash, in: table, layout, from: 0, isSurelyEqual)
         guard found.slot == 0, let oldTable else { return found }
-        let old = findOther(key, hash, in: oldTable, oldLayout, isSurelyEqual)
+        let old = findOther(key, hash, in: oldTable, oldLayout, from: movedSlots, isSurelyEqual)
         return (old.slot, max(found.candidate, old.candidate), found.candidateCount &+ old.candidateCount)
     }
 
@@ -98,6 +100,7 @@ extension EntryStorage {
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
         _ layout: TableLayout,
+        from first: UInt32,
         _ isSurelyEqual: (_ address: UnsafeRawPointer) -> Bool
     ) -> (slot: UInt32, candidate: UInt32, candidateCount: Int) {
         let placed = Self.placed(hash, by: layout)
@@ -108,7 +111,7 @@ extension EntryStorage {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return (0, candidate, count) }
             let slot = word & Self.slotMask
-            if word & Self.tagMask == tag, hasStoredHash(hash, slot) {
+            if word & Self.tagMask == tag, slot >= first, hasStoredHash(hash, slot) {
                 let address = keyAddress(of: slot)
                 if KeyHash.areIdentical(at: address, key) || isSurelyEqual(address) { return (slot, candidate, count) }
                 candidate = slot
@@ -136,8 +139,8 @@ extension EntryStorage {
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
     @inlinable
     func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {
-        if forEachCandidate(hash, in: table, layout, body), let oldTable {
-            _ = forEachCandidate(hash, in: oldTable, oldLayout, body)
+        if forEachCandidate(hash, in: table, layout, from: 0, body), let oldTable {
+            _ = forEachCandidate(hash, in: oldTable, oldLayout, from: movedSlots, body)
         }
     }
 
@@ -147,6 +150,7 @@ extension EntryStorage {
         _ hash: UInt64,
         in table: UnsafeMutablePointer<UInt32>,
         _ layout: TableLayout,
+        from first: UInt32,
         _ body: (UInt32) -> Bool
     ) -> Bool {
         let placed = Self.placed(hash, by: layout)
@@ -156,7 +160,7 @@ extension EntryStorage {
             let word = table[Int(bitPattern: index)]
             if word == 0 { return true }
             let slot = word & Self.slotMask
-            if word & Self.tagMask == tag, hasStoredHash(hash, slot), !body(slot) { return false }
+            if word & Self.tagMask == tag, slot >= first, hasStoredHash(hash, slot), !body(slot) { return false }
             index = layout.next(index)
         }
     }

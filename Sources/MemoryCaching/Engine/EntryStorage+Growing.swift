@@ -49,7 +49,7 @@ extension EntryStorage {
     /// Spreads hashes from here on, where keys are integers.
     ///
     /// While words move from a smaller table nothing happens: the next crowd will do it. The table is made larger where
-    /// else it would be full before all words have moved, see ``moveWords(places:)``.
+    /// else it would be full before all words have moved, see ``moveWords(of:)``.
     @inlinable
     @inline(never)
     mutating func spread() {
@@ -60,57 +60,72 @@ extension EntryStorage {
 
     @inlinable
     mutating func makeTable(_ newLayout: TableLayout) {
-        if oldTable != nil { moveWords(places: .max) }
-        let size = layout.size
-        (oldTable, oldLayout, movedPlaces) = (table, layout, 0)
+        if oldTable != nil { moveWords(of: .max) }
+        (oldTable, oldLayout, movedSlots) = (table, layout, 1)
         table = Self.allocateZeros(newLayout.size &* 4, from: stable)
             .bindMemory(to: UInt32.self, capacity: newLayout.size)
         layout = newLayout
-        if size <= Self.mostRebuilt {
-            forEachSlot { link($0, hash: hash(of: $0)) }
-            movedPlaces = UInt32(truncatingIfNeeded: size)
-            moveWords()
-        }
+        if oldLayout.size > Self.mostRebuilt { return }
+        // Each page is written before it is read: else reading it maps a page of zeros, and writing it another one.
+        for place in stride(from: 0, to: newLayout.size, by: 4096 / 4) { table[place] = 0 }
+        moveWords(of: .max)
     }
 
-    /// Moves words from the old table to the present one: of 64 places where most are empty, of 16 where they are not.
-    /// The present table is full after as many more insertions as there were entries; a tenth of them moves all words.
-    /// From the last place down, because no word behind the last one of a run has to move into the gap.
+    /// Gives the entries of the next `slots` slots their words in the present table, whose words so far are those of
+    /// insertions since it was made. It is full after as many more of them as there were entries; a sixteenth of them
+    /// moves all words.
+    ///
+    /// In the order of slots, as entries are then read in a row. With the order of the old table, which was emptied
+    /// behind the words, filling a cache with a million entries took a third longer.
     @inlinable
     @inline(never)
-    mutating func moveWords(places: Int = 64) {
+    mutating func moveWords(of slots: UInt32 = 16) {
         guard let oldTable else { return }
-        var left = places
-        while left > 0, Int(movedPlaces) < oldLayout.size {
-            let place = oldLayout.mask &- UInt(movedPlaces)
-            let word = oldTable[Int(bitPattern: place)]
-            if word == 0 {
-                movedPlaces &+= 1
-                left &-= 1
-            } else {
-                let slot = word & Self.slotMask
-                // The last places of the table may get words that stand in its first ones.
-                empty(place, of: oldTable, oldLayout)
-                link(slot, hash: hash(of: slot))
-                left &-= 4
-            }
+        let end = movedSlots &+ min(slots, highWater &- movedSlots)
+        var slot = movedSlots
+        while slot < end {
+            prefetchHome(slot &+ 16)
+            if view[slot].pointee.info != .vacant { link(slot, hash: hash(of: slot)) }
+            slot &+= 1
         }
-        guard Int(movedPlaces) == oldLayout.size else { return prefetchNextWords() }
+        movedSlots = end
+        if end < highWater { return }
         free(UnsafeMutableRawPointer(oldTable), oldLayout.size &* 4)
         self.oldTable = nil
     }
 
-    /// Asks for what the next call of ``moveWords(places:)`` hashes: the words of a table lead to entries anywhere, and
-    /// waiting for them was a fifth of the time of filling a cache with a million.
+    /// Asks for the place in the present table that the word of `slot` leads to: places are anywhere.
     @inlinable
-    func prefetchNextWords() {
-        let end = min(Int(movedPlaces) &+ 32, oldLayout.size)
-        for place in Int(movedPlaces)..<end {
-            let word = oldTable.unsafelyUnwrapped[Int(bitPattern: oldLayout.mask) &- place]
-            if word == 0 { continue }
-            let slot = Int(word & Self.slotMask)
-            if let identities { prefetch(identities + slot) } else { prefetch(entries + slot) }
+    @inline(always)
+    func prefetchHome(_ slot: UInt32) {
+        if slot < highWater, view[slot].pointee.info != .vacant { prefetch(home(hash(of: slot))) }
+    }
+
+    /// Puts the word of `slot`, whose hash is `hash`, into the present table, unless it is there: a slot that becomes
+    /// vacant and is taken again while words move has its word already.
+    @inlinable
+    @inline(always)
+    func link(_ slot: UInt32, hash: UInt64) {
+        let placed = Self.placed(hash, by: layout)
+        var index = layout.home(placed)
+        while true {
+            let word = table[Int(bitPattern: index)]
+            if word == 0 { break }
+            if word & Self.slotMask == slot { return }
+            index = layout.next(index)
         }
+        table[Int(bitPattern: index)] = Self.tag(placed) | slot
+    }
+
+    /// Slots of the slab when it is full: four times as many while it is small, then twice.
+    ///
+    /// Growing a mapping takes the kernel some microseconds, and pages that are not written take no memory. So the
+    /// first mapping of a slab has 64 KiB at least.
+    @inlinable var nextCapacity: Int {
+        let stride = MemoryLayout<Entry<Key, Value>>.stride
+        var grown = capacity &* (capacity &* stride < 1 << 18 ? 4 : 2)
+        if AlignedMemory.isMapped(grown &* stride) { while grown &* stride < 1 << 16 { grown &*= 2 } }
+        return grown
     }
 
     @inlinable

@@ -14,7 +14,8 @@
 ///
 /// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes.
 /// A table grows by a larger one beside it, to which each insertion moves a few words, so that none waits for all of
-/// them; meanwhile what is not in the new table is looked for in the old one. No key of unknown code is hashed again
+/// them; meanwhile what is not in the new table is looked for in the old one. Words move in the order of slots, and the
+/// old table keeps those that have moved: of its words only those of slots from `movedSlots` on count. No key of unknown code is hashed again
 /// for that: integers are hashed anew, of others 32 bits are in `identities`.
 ///
 /// - SeeAlso: the incremental rehashing of Redis' `dict.c`.
@@ -43,8 +44,9 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Slots there is memory for, slot 0 among them.
     @usableFromInline var capacity: Int
     @usableFromInline var oldLayout = TableLayout(bits: 0)
-    /// Places of the old table that are known to be empty.
-    @usableFromInline var movedPlaces: UInt32 = 0
+    /// While there is an old table: entries in slots below this have their words in the present one, and what the old
+    /// one has of such slots means nothing any more.
+    @usableFromInline var movedSlots: UInt32 = 0
     /// Where tables and slabs come from and go to once they may be read without the lock; nil before. The cache keeps
     /// it alive.
     @usableFromInline var stable: Unmanaged<StableMemory>?
@@ -154,7 +156,7 @@ struct EntryStorage<Key: Hashable, Value> {
             slot = firstVacant
             firstVacant = view[slot].pointee.next
         } else {
-            if Int(highWater) == capacity { growSlab(to: capacity &* 2) }
+            if Int(highWater) == capacity { growSlab(to: nextCapacity) }
             slot = highWater
             highWater &+= 1
         }
@@ -166,13 +168,6 @@ struct EntryStorage<Key: Hashable, Value> {
         table[Int(bitPattern: place.index)] = place.tag | slot
         held &+= 1
         return slot
-    }
-
-    /// Puts the word of `slot`, whose hash is `hash`, into the table.
-    @inlinable
-    func link(_ slot: UInt32, hash: UInt64) {
-        let place = emptyPlace(for: hash)
-        table[Int(bitPattern: place.index)] = place.tag | slot
     }
 
     /// Where the word of what has `hash` is to stand, its tag, and how many words stand before it.

@@ -11,6 +11,7 @@
 
 #if defined(__linux__)
 #include <dlfcn.h>
+#include <stdatomic.h>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -28,6 +29,14 @@ static int (*jemalloc_control)(const char *, void *, size_t *, void *, size_t);
 static void (*tcmalloc_release)(void);
 static int (*tcmalloc_property)(const char *, size_t *);
 static void (*mimalloc_collect)(_Bool);
+static int (*mimalloc_version)(void);
+static long (*mimalloc_option)(int);
+static void (*mimalloc_set_option)(int, long);
+
+/// Trims so far. With mimalloc a trim returns what the heap of the calling thread has free and nothing else, so threads
+/// that have more to do take part in each; see cms_allocator_join_trim.
+static atomic_uint mimalloc_trims;
+static _Thread_local unsigned mimalloc_joined;
 
 static void *object_of(void *address) {
     Dl_info info;
@@ -50,6 +59,9 @@ __attribute__((constructor)) static void find_allocator(void) {
     tcmalloc_release = beside_malloc("MallocExtension_ReleaseFreeMemory");
     tcmalloc_property = beside_malloc("MallocExtension_GetNumericProperty");
     mimalloc_collect = beside_malloc("mi_collect");
+    mimalloc_version = beside_malloc("mi_version");
+    mimalloc_option = beside_malloc("mi_option_get");
+    mimalloc_set_option = beside_malloc("mi_option_set");
     if (jemalloc_control != NULL) found = CMS_JEMALLOC;
     else if (tcmalloc_release != NULL && tcmalloc_property != NULL) found = CMS_TCMALLOC;
     else if (mimalloc_collect != NULL) found = CMS_MIMALLOC;
@@ -68,6 +80,17 @@ static size_t tcmalloc_number(const char *name) {
     return tcmalloc_property(name, &value) != 0 ? value : 0;
 }
 
+/// Has free pages returned at once. mimalloc keeps them for 10 to 1,000 ms by its version, and a collection does not
+/// change that: who evicts until usage falls would evict everything meanwhile. Two threads that inserted values of
+/// 4 KiB into 256 MiB kept 0 to 48 % of it by chance, and so 47 to 54 %. An environment variable does the same
+/// (MIMALLOC_PURGE_DELAY, before 2.1 MIMALLOC_DECOMMIT_DELAY). Numbers of options do not change since version 2;
+/// negative, for pages that are never returned, is left as it is.
+static void end_mimalloc_delay(void) {
+    const int purge_delay = 15;
+    if (mimalloc_version == NULL || mimalloc_option == NULL || mimalloc_set_option == NULL) return;
+    if (mimalloc_version() >= 200 && mimalloc_option(purge_delay) > 0) mimalloc_set_option(purge_delay, 0);
+}
+
 void cms_allocator_trim(void) {
     switch (found) {
     case CMS_JEMALLOC:
@@ -76,7 +99,10 @@ void cms_allocator_trim(void) {
         jemalloc_control("arena.4096.purge", NULL, NULL, NULL, 0);
         return;
     case CMS_TCMALLOC: return tcmalloc_release();
-    case CMS_MIMALLOC: return mimalloc_collect(1);
+    case CMS_MIMALLOC:
+        end_mimalloc_delay();
+        atomic_fetch_add_explicit(&mimalloc_trims, 1, memory_order_relaxed);
+        return mimalloc_collect(1);
     case CMS_UNKNOWN_ALLOCATOR: return;
     case CMS_SYSTEM_ALLOCATOR: break;
     }
@@ -84,6 +110,16 @@ void cms_allocator_trim(void) {
     malloc_trim(0);
 #endif
 }
+
+void cms_allocator_join_trim(void) {
+    if (found != CMS_MIMALLOC) return;
+    unsigned trims = atomic_load_explicit(&mimalloc_trims, memory_order_relaxed);
+    if (mimalloc_joined == trims) return;
+    mimalloc_joined = trims;
+    mimalloc_collect(1);
+}
+
+int cms_allocator_trims_all_threads(void) { return found != CMS_MIMALLOC && found != CMS_UNKNOWN_ALLOCATOR; }
 
 int cms_allocator_usage(size_t *live, size_t *unused) {
     size_t held = 0;

@@ -15,6 +15,8 @@
 
 static inline enum cms_allocator cms_allocator(void) { return CMS_SYSTEM_ALLOCATOR; }
 static inline void cms_allocator_trim(void) { malloc_zone_pressure_relief(NULL, 0); }
+static inline void cms_allocator_join_trim(void) {}
+static inline int cms_allocator_trims_all_threads(void) { return 1; }
 
 /// All zones together.
 static inline int cms_allocator_usage(size_t *live, size_t *unused) {

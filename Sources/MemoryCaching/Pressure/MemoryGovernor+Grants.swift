@@ -51,6 +51,7 @@ extension MemoryGovernor {
 
     private func look(_ now: UInt64, for figures: PressureFigures, charging charge: Int, overrun: Int) -> Int {
         if generation.load(ordering: .relaxed) != ForkGeneration.current { settle() }
+        Platform.joinAllocatorTrim()
         guard let reading = gauge.read(now: now) else {
             nextLook.store(now &+ 1_000_000, ordering: .relaxed)
             addOutstanding(1 << 20, of: figures)

@@ -111,6 +111,7 @@ extension MemoryGovernor: PressureThreadClient {
         isTrimWanted.store(true, ordering: .releasing)
         PressureThread.shared.wake()
         trims.wait(past: seen, nanoseconds: 200_000_000)
+        Platform.joinAllocatorTrim()
     }
 
     /// Has free memory returned, on the calling thread; returns what usage fell by.

@@ -53,9 +53,17 @@ struct ReserveEstimate: Sendable {
         var last: UInt64
     }
 
+    /// Whether what one thread evicts comes back though others have allocated it.
+    private let countsOnRelease: Bool
     private var evicting = Rate()
     private var returning = Rate()
     private var inserters: [Inserter] = []
+
+    /// Nothing measured yet.
+    ///
+    /// - Parameter countsOnRelease: whether what the governor's thread evicts comes back while the thread that has
+    ///   allocated it does something else.
+    init(countsOnRelease: Bool = Platform.allocatorTrimsAllThreads) { self.countsOnRelease = countsOnRelease }
 
     /// Takes note that an eviction freed `bytes`. What a grant asks for may be a few entries, and takes as long as
     /// asking every shard for its least: that tells nothing of how fast a burst's worth goes.
@@ -67,9 +75,10 @@ struct ReserveEstimate: Sendable {
     mutating func returned(_ bytes: Int, in nanoseconds: UInt64) { returning.note(bytes, in: nanoseconds) }
 
     /// Bytes of real memory a nanosecond that evictions and trims, one after the other, give back; 0 before evictions
-    /// are known. Trims are rare while a cache fills: until then, 10 MiB/ms, as measured with values of 300 B and more.
+    /// are known, and where an allocator returns what another thread has allocated only when that thread comes by.
+    /// Trims are rare while a cache fills: until then, 10 MiB/ms, as measured with values of 300 B and more.
     var releaseRate: Double {
-        guard let evicting = evicting.cost else { return 0 }
+        guard countsOnRelease, let evicting = evicting.cost else { return 0 }
         return 1 / (evicting + (returning.cost ?? 0.1))
     }
 

@@ -12,6 +12,13 @@ extension Platform {
     /// library's is known to be in use.
     package static func trimAllocator() { cms_allocator_trim() }
 
+    /// Takes part in the trims of other threads since the last call, where each returns only what its own thread has
+    /// freed.
+    package static func joinAllocatorTrim() { cms_allocator_join_trim() }
+
+    /// Whether a trim returns memory whichever thread has allocated and freed it.
+    package static var allocatorTrimsAllThreads: Bool { cms_allocator_trims_all_threads() != 0 }
+
     /// Whose `malloc` this process uses, for people.
     package static var allocatorName: String {
         switch cms_allocator() {

@@ -18,7 +18,7 @@ import _CacheTestSupport
     static let play = limit / 32
 
     @Test func beforeAnythingIsMeasuredAWholeBurstStaysFree() {
-        var reserve = ReserveEstimate()
+        var reserve = ReserveEstimate(countsOnRelease: true)
         let byDefault = reserve.bytes(limit: Self.limit, burst: nil, now: 0)
         #expect(byDefault == Self.limit / 4 + Self.play)
         let small = reserve.bytes(limit: Self.limit, burst: 0, now: 0)
@@ -34,7 +34,7 @@ import _CacheTestSupport
     @Test func fasterReleaseLeavesLessFree() {
         var last = Int.max
         for mebibytesPerMillisecond in [0.3, 2.0, 8.0] {
-            var reserve = ReserveEstimate()
+            var reserve = ReserveEstimate(countsOnRelease: true)
             reserve.evicted(64 << 20, in: UInt64(64e6 / mebibytesPerMillisecond))
             reserve.returned(64 << 20, in: 1_000_000)
             let bytes = reserve.bytes(limit: Self.limit, burst: nil, now: 0)
@@ -44,8 +44,18 @@ import _CacheTestSupport
         #expect(last == Self.limit * 3 / 16 + Self.play)
     }
 
+    /// Where memory comes back only as the thread that has allocated it comes by, none comes during a burst.
+    @Test func whatOnlyItsOwnThreadReturnsIsNotCountedOn() {
+        var reserve = ReserveEstimate(countsOnRelease: false)
+        reserve.evicted(64 << 20, in: 1_000_000)
+        reserve.returned(64 << 20, in: 1_000_000)
+        #expect(reserve.releaseRate == 0)
+        let bytes = reserve.bytes(limit: Self.limit, burst: nil, now: 0)
+        #expect(bytes == Self.limit / 4 + Self.play)
+    }
+
     @Test func slowEvictionsAreNotForgottenForOneFastOne() {
-        var reserve = ReserveEstimate()
+        var reserve = ReserveEstimate(countsOnRelease: true)
         for _ in 0..<100 { reserve.evicted(1 << 20, in: 3_000_000) }
         let slow = reserve.releaseRate
         reserve.evicted(1 << 20, in: 10_000)
@@ -55,7 +65,7 @@ import _CacheTestSupport
     }
 
     @Test func evictionsOfFewEntriesTellNothingOfABurst() {
-        var reserve = ReserveEstimate()
+        var reserve = ReserveEstimate(countsOnRelease: true)
         for _ in 0..<100 { reserve.evicted(1 << 20, in: 1_000_000) }
         let rate = reserve.releaseRate
         #expect(rate > 0)
@@ -64,7 +74,7 @@ import _CacheTestSupport
     }
 
     @Test func valuesInTheMakingStayFreeForASecond() {
-        var reserve = ReserveEstimate()
+        var reserve = ReserveEstimate(countsOnRelease: true)
         for thread in 0..<8 as Range<UInt> {
             reserve.inserted(8 << 20, by: thread, limit: Self.limit, now: 0)
             reserve.inserted(100, by: thread, limit: Self.limit, now: 0)

@@ -111,22 +111,25 @@ struct AdmissionLedger: Sendable {
         min(max(min(look.untilMark / 2048, (look.untilMark / 2 - outstanding) / 8), 16 << 10), 64 << 20)
     }
 
-    /// Takes note of a look at usage after `inserted` bytes had been spent since the last one.
-    mutating func observe(_ look: Look, inserted: Int) {
+    /// Takes note of a look at usage after `inserted` bytes had been spent since the last one; returns by how much usage
+    /// has grown beyond that.
+    @discardableResult
+    mutating func observe(_ look: Look, inserted: Int) -> Int {
         defer { lastUsed = look.used }
-        guard let lastUsed else { return }
+        guard let lastUsed else { return 0 }
         let growth = look.used - lastUsed
         if growth < 0 {
             // Returned by the allocator of itself, or by somebody else: then the holes are still there, and believing
             // otherwise costs a little too much eviction, never too little.
             holes = max(0, holes + growth)
-            return
+            return 0
         }
         let filled = max(0, inserted - growth)
         if inserted > 0, holes >= inserted, look.used > look.marks.near {
             reuse += (Double(filled) / Double(inserted) - reuse) / 8
         }
         holes = max(0, holes - filled)
+        return max(0, growth - inserted)
     }
 
     /// Decides for a thread that wants to go on inserting while `outstanding` bytes are granted and not yet spent.

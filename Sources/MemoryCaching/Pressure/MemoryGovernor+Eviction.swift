@@ -150,12 +150,17 @@ extension MemoryGovernor {
     }
 
     /// Does what the ledger decided: evicts, has memory returned, and waits for that at the brink.
-    func carryOut(_ decision: AdmissionLedger.Decision) {
+    ///
+    /// - Parameter makingRoom: whether to wait until the whole reserve is free again instead, see ``State/hasRisen``.
+    func carryOut(_ decision: AdmissionLedger.Decision, makingRoom: Bool = false) {
         if decision.evict > 0 {
             let freed = evict(decision.evict)
             state.withLock { $0.ledger.evicted(freed, asked: decision.evict) }
         }
-        if decision.waits {
+        if makingRoom {
+            makeRoom(waiting: true)
+            state.withLock { $0.hasRisen = false }
+        } else if decision.waits {
             stepBackFromBrink()
         } else if decision.trims {
             requestTrim()

@@ -57,12 +57,13 @@ extension MemoryGovernor {
             addOutstanding(1 << 20, of: figures)
             return keepBelowCeiling(granting: 1 << 20, to: figures, overrun: overrun, budget: nil)
         }
-        let (look, question, decision, becameTight) = state.withLock { state in
+        let (look, question, decision, becameTight, hasRisen) = state.withLock { state in
             state.statistics.looks += 1
             state.reserve.inserted(charge, by: Platform.currentThreadNumber, limit: reading.limit, now: now)
             let look = state.look(reading, now: now)
             collectSpent(&state)
-            state.ledger.observe(look, inserted: state.uncollected)
+            let rise = state.ledger.observe(look, inserted: state.uncollected)
+            state.note(rise: rise, at: look, now: now)
             state.uncollected = 0
             let question = noteInsertions(of: figures, at: look, &state)
             let wasTight = state.isTight
@@ -70,7 +71,7 @@ extension MemoryGovernor {
             let decision = state.ledger.admit(look, outstanding: unspent, charging: charge)
             // At once, so that whoever asks next knows of it.
             addOutstanding(decision.grant, of: figures)
-            return (look, question, decision, state.isTight && !wasTight)
+            return (look, question, decision, state.isTight && !wasTight, state.hasRisen)
         }
         nextLook.store(now &+ look.respite, ordering: .relaxed)
         isNearMark.store(look.used > look.marks.near, ordering: .relaxed)
@@ -81,7 +82,7 @@ extension MemoryGovernor {
         if let question { learn(from: question, of: figures) }
         // No more than the play was granted near the mark, or is left of what was granted before.
         if becameTight, unspent > look.marks.play { revokeCredits() }
-        carryOut(decision)
+        carryOut(decision, makingRoom: hasRisen)
         return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.limit)
     }
 

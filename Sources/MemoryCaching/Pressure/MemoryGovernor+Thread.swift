@@ -54,15 +54,16 @@ extension MemoryGovernor: PressureThreadClient {
             if isWanted { trim(self.now(), before: nil) }
             return now &+ 1_000_000_000
         }
-        let (look, isBurst, exceedsPlay, watch) = state.withLock { state in
+        let (look, isBurst, exceedsPlay, rests, watch) = state.withLock { state in
             collectSpent(&state)
             let look = state.look(reading, now: now)
             let isBurst = state.watch.note(look, inserted: state.expected, unreported: unspent, now: now)
             let exceedsPlay = state.watch.exceedsPlay(look)
-            return (look, isBurst, exceedsPlay, state.watch)
+            let rests = state.watch.restsBeyondMark(look)
+            return (look, isBurst, exceedsPlay, rests, state.watch)
         }
         // Whatever takes memory so fast, or so far, does not wait until trims are paced.
-        if isBurst || look.used > look.marks.halfway {
+        if isBurst || rests || look.used > look.marks.halfway {
             revokeCredits()
             makeRoom(waiting: false)
             return self.now() &+ UsageWatch.shortest

@@ -56,6 +56,9 @@ package final class MemoryGovernor: Sendable {
         var isAtBrink = false
         /// Whether some thread makes room.
         var isMakingRoom = false
+        /// Whether an insertion has found usage far beyond the mark by growth that no charge explains, and room is not
+        /// made yet: values may be much larger than those before.
+        var hasRisen = false
         var pacing = TrimPacing()
         var censusPacing = CensusPacing()
         var statistics = PressureStatistics()

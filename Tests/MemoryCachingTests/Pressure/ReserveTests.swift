@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ForkSafety
 import Foundation
 import MemoryPressure
 import Synchronization
@@ -85,73 +86,6 @@ import _CacheTestSupport
         #expect(bytes == 96 << 20)
         let later = reserve.bytes(limit: Self.limit, burst: 0, now: 1_000_000_000)
         #expect(later == Self.limit / 8)
-    }
-}
-
-@Suite struct UsageWatchTests {
-    private static let millisecond: UInt64 = 1_000_000
-
-    private func look(_ mebibytes: Int) -> AdmissionLedger.Look { .init(limit: 256 << 20, used: mebibytes << 20) }
-
-    @Test func whatInsertionsExplainIsNoBurst() {
-        var watch = UsageWatch()
-        var isBurst = false
-        for step in 0..<10 {
-            isBurst = watch.note(
-                look(217 + step),
-                inserted: step << 20,
-                unreported: 0,
-                now: UInt64(step) * Self.millisecond
-            )
-            #expect(!isBurst)
-        }
-        isBurst = watch.note(look(229), inserted: 10 << 20, unreported: 0, now: 10 * Self.millisecond)
-        #expect(isBurst)
-        // Credits that were granted may have been spent.
-        isBurst = watch.note(look(232), inserted: 11 << 20, unreported: 2 << 20, now: 11 * Self.millisecond)
-        #expect(!isBurst)
-    }
-
-    @Test func farFromTheMarkOrSlowlyIsNoBurst() {
-        var watch = UsageWatch()
-        var isBurst = watch.note(look(100), inserted: 0, unreported: 0, now: 0)
-        #expect(!isBurst)
-        isBurst = watch.note(look(150), inserted: 0, unreported: 0, now: Self.millisecond)
-        #expect(!isBurst)
-        isBurst = watch.note(look(220), inserted: 0, unreported: 0, now: 2 * Self.millisecond)
-        #expect(isBurst)
-        isBurst = watch.note(look(222), inserted: 0, unreported: 0, now: 10 * Self.millisecond)
-        #expect(!isBurst)
-    }
-
-    /// Grants are taken back where usage rises beyond the play, at every look that finds it higher, and not where it
-    /// stays there because the allocator cannot return what was evicted.
-    @Test func grantsAreTakenBackOnlyWhileUsageRises() {
-        var watch = UsageWatch()
-        let marks = look(0).marks
-        func exceeds(_ used: Int) -> Bool { watch.exceedsPlay(.init(limit: 256 << 20, used: used)) }
-        let far = marks.mark + marks.play
-        #expect(!exceeds(marks.mark) && !exceeds(far))
-        #expect(exceeds(far + 4096) && exceeds(far + 8192))
-        for _ in 0..<100 { #expect(!exceeds(far + 8192) && !exceeds(far + 4096)) }
-        #expect(exceeds(far + 12_288))
-        // Not below the mark meanwhile: the same stay there.
-        #expect(!exceeds(marks.mark + 1) && !exceeds(far + 12_288))
-        #expect(!exceeds(marks.mark) && exceeds(far + 4096))
-    }
-
-    @Test func looksAreRareWhereNothingMovesAndNeverSoNearTheMark() {
-        var watch = UsageWatch()
-        for step in 0..<20 as Range<UInt64> {
-            _ = watch.note(look(200), inserted: 0, unreported: 0, now: step * 8 * Self.millisecond)
-        }
-        let near = watch.interval(look(200))
-        #expect(near == UsageWatch.longestNearMark)
-        let far = watch.interval(look(20))
-        #expect(far == 100 * Self.millisecond)
-        _ = watch.note(look(201), inserted: 0, unreported: 0, now: 200 * Self.millisecond)
-        let moving = watch.interval(look(201))
-        #expect(moving == UsageWatch.shortest)
     }
 }
 
@@ -259,6 +193,7 @@ import _CacheTestSupport
     }
 
     private func make(
+        hasCensus: Bool = false,
         duringTrim: @escaping @Sendable () -> Void = {}
     ) throws -> (Process, MemoryGovernor, QueueCache) {
         let process = try Process()
@@ -271,7 +206,10 @@ import _CacheTestSupport
                 let cache = trimmed.cache.withLock { $0 }
                 if let cache { try? process.note(cache) }
             },
-            takeCensus: { nil },
+            takeCensus: {
+                guard hasCensus, let cache = trimmed.cache.withLock({ $0 }) else { return nil }
+                return HeapCensus(held: cache.bytes, holes: 0)
+            },
             residentBytes: { nil }
         )
         let cache = QueueCache(governor: governor)
@@ -382,6 +320,28 @@ import _CacheTestSupport
         }
         try insert(200, into: cache, of: process)
         #expect(process.free < bytes)
+    }
+
+    /// A value without a cost is charged what others took, and this one is two hundred times as large. Before its
+    /// insertion returns, the whole reserve is free again, for the next one. Where usage was brought back to half way
+    /// between mark and brink, three quarters of it were.
+    @Test func whoeverInsertsMuchMoreThanBeforeWaitsUntilTheReserveIsFree() throws {
+        let (process, governor, cache) = try make(hasCensus: true)
+        try insert(300, into: cache, of: process)
+        for _ in 0..<3 {
+            process.others.add(50 << 20, ordering: .relaxed)
+            try process.write()
+            let before = governor.statistics.looks
+            try insert(1, into: cache, of: process)
+            #expect(governor.statistics.looks > before)
+            let now = governor.now()
+            let reserve = governor.state.withLock { $0.reserve.bytes(limit: Process.limit, burst: nil, now: now) }
+            #expect(process.free >= reserve, "\(process.free >> 20) of \(reserve >> 20) MiB")
+            process.others.subtract(50 << 20, ordering: .relaxed)
+            try process.write()
+            try insert(100, into: cache, of: process)
+        }
+        #expect(cache.bytes > Process.limit / 2)
     }
 
     @Test func whatCannotBeFreedIsNotPromised() throws {

@@ -14,7 +14,7 @@
 /// the process's own cgroup and all its ancestors, of RLIMIT_AS and RLIMIT_DATA, and of the machine's memory. Used is
 /// what the kernel charges against it less what can be had at once: inactive file pages, which the kernel takes back
 /// before it refuses anything (page cache not in use and lazily freed pages), and, against the limits of setrlimit(2),
-/// what lies free in the allocator's heap. For a container that is the kubelet's "working set". Resident set size plays
+/// half of what lies free in the allocator's heap. For a container that is the kubelet's "working set". Resident set size plays
 /// no part: it counts pages that are free for the taking, and misses what the kernel charges elsewhere.
 public struct MemoryBudget: Sendable, Hashable {
     /// The least limit that binds this process, in bytes; nil where none could be found.

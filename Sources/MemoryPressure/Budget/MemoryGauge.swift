@@ -130,7 +130,7 @@ private final class KeptConstraint {
     private let usage: KeptFile
     private let statistics: KeptFile?
     private let unusedHeapBytes: @Sendable () -> Int
-    /// Bytes that are charged and can be had at once: file pages, or what lies free in the heap.
+    /// Bytes that are charged and can be had at once: file pages, or half of what lies free in the heap.
     private var reclaimable = 0
     private var reclaimableReadAt: UInt64?
     /// Nanoseconds that the last question for it took.
@@ -170,7 +170,7 @@ private final class KeptConstraint {
             let age = max(isNear ? MemoryGauge.nearAge : MemoryGauge.farAge, 19 * reclaimableCost)
             if mapped > limit / 2, exact || reclaimableReadAt.map({ now &- $0 >= age }) ?? true {
                 let begin = Platform.monotonicNanoseconds()
-                reclaimable = unusedHeapBytes()
+                reclaimable = MemoryConstraint.usable(unusedHeapBytes())
                 reclaimableCost = Platform.monotonicNanoseconds() &- begin
                 reclaimableReadAt = now
             }

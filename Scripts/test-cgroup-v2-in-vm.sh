@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs what needs cgroup version 2 on a machine that has version 1, or none: boots Debian's cloud kernel under QEMU with
-# cgroup v2 alone, fills caches in a memory.max of 256 MiB and below a memory.high, and runs the tests of MemoryPressure.
+# cgroup v2 alone and fills caches in a memory.max of 256 MiB and below a memory.high: alone, beside three bursts of a
+# quarter, beside bursts that were announced, and with large values in flight.
 #
 # Needs: Debian's apt (nothing is installed: packages are downloaded and unpacked into a temporary directory, some
 # 60 MB), the Swift toolchain, no root, no /dev/kvm. Without KVM expect some minutes. Not part of .ci/run.
@@ -59,6 +60,16 @@ run dictionary 256M max 0 dictionary 4096 512 1
 for kind in memory costs purgeable; do
     run $kind-4096 256M max 1 $kind 4096 512 1
     run $kind-65536 256M max 1 $kind 65536 512 2
+done
+for kind in memory costs nscache purgeable; do
+    for bytes in 300 1000 4096 65536; do
+        run $kind-$bytes-burst 256M max 1 $kind $bytes 384 1 burst=64
+        run $kind-$bytes-announced 256M max 1 $kind $bytes 384 1 announced=102
+    done
+done
+for bytes in 4194304 8388608; do
+    run memory-$bytes-in-flight 256M max 1 memory $bytes 1024 8
+    run costs-$bytes-in-flight 256M max 1 costs $bytes 1024 8
 done
 run memory-high max 256M 1 memory 4096 512 1
 run purgeable-high max 256M 1 purgeable 4096 512 1

@@ -15,8 +15,8 @@
 /// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes.
 /// A table grows by a larger one beside it, to which each insertion moves a few words, so that none waits for all of
 /// them; meanwhile what is not in the new table is looked for in the old one. Words move in the order of slots, and the
-/// old table keeps those that have moved: of its words only those of slots from `movedSlots` on count. No key of unknown code is hashed again
-/// for that: integers are hashed anew, of others 32 bits are in `identities`.
+/// old table keeps those that have moved: of its words only those of slots from `movedSlots` on count. No key of unknown
+/// code is hashed again for that: integers are hashed anew, of others 32 bits are in `identities`.
 ///
 /// - SeeAlso: the incremental rehashing of Redis' `dict.c`.
 ///

@@ -97,12 +97,16 @@ extension ValkeyTier {
         try check(key)
         try check(bytes)
         let command = ["SET".bytes, key.bytes, bytes, "PX".bytes, Self.milliseconds(lifetime)]
-        if case .error(let reason) = try await send([command], limit)[0] { throw Self.error(reason) }
+        try await change(key, by: command, limit)
     }
 
     /// Removes the value and ends any lease.
     public nonisolated(nonsending) func remove(_ key: String, within limit: Duration) async throws {
-        if case .error(let reason) = try await send([["DEL".bytes, key.bytes]], limit)[0] { throw Self.error(reason) }
+        try await change(key, by: ["DEL".bytes, key.bytes], limit)
+    }
+
+    private nonisolated(nonsending) func change(_ key: String, by command: [[UInt8]], _ limit: Duration) async throws {
+        if case .error(let reason) = try await send([command], limit, changing: key)[0] { throw Self.error(reason) }
     }
 
     /// What every read sends.
@@ -114,17 +118,22 @@ extension ValkeyTier {
 
     /// Sends commands and waits for their replies. Cancelling the task changes nothing: the command is on its way.
     ///
-    /// - Parameter key: the key that the command writes if it answers so, by a script that had read it.
+    /// - Parameters:
+    ///   - key: the key that the command writes if it answers so, by a script that had read it.
+    ///   - changed: the key that the command changes. All caches of this tier are told before the caller goes on: the
+    ///     server's report comes behind the reply, and a value that another one of them holds could be read meanwhile.
     nonisolated(nonsending) func send(
         _ commands: [[[UInt8]]],
         _ limit: Duration,
-        writing key: String? = nil
+        writing key: String? = nil,
+        changing changed: String? = nil
     ) async throws -> [RESPValue] {
         guard let connection = state.withLock({ $0.connection }) else { throw RemoteTierError.disconnected }
         return try await withCheckedThrowingContinuation { continuation in
             connection.send(commands, within: limit) { [self] result in
                 let hasWritten = key != nil && (try? result.get())?.last?.saysWritten ?? false
                 ownReport.withLock { $0 = hasWritten ? key : nil }
+                if let changed, case .success = result { publish(.invalidated([changed])) }
                 continuation.resume(with: result.mapError { $0 as any Error })
             }
         }

@@ -88,6 +88,25 @@ struct TieredCacheTests {
         #expect(try await there.value(forKey: 1) == nil)
     }
 
+    @Test("Caches of one name on one tier see each other's changes at once")
+    func sharedTier() async throws {
+        let tier = server.makeTier()
+        let (here, there) = (await makeCache(tier), await makeCache(tier))
+        for round in 0..<20 {
+            let old = "\(round)"
+            _ = try await here.value(forKey: 1) { old }
+            #expect(try await there.value(forKey: 1) { "not asked" } == old && there.nearValue(forKey: 1) == old)
+            if round % 2 == 0 {
+                try await here.setValue("new", forKey: 1)
+                #expect(there.nearValue(forKey: 1) == nil)
+                #expect(try await there.value(forKey: 1) == "new")
+            }
+            try await here.removeValue(forKey: 1)
+            #expect(there.nearValue(forKey: 1) == nil)
+            #expect(try await there.value(forKey: 1) == nil)
+        }
+    }
+
     @Test("A load that was overtaken by a change is returned, and stored nowhere")
     func overtakenLoad() async throws {
         let (here, there) = (await makeCache(server.makeTier()), await makeCache(server.makeTier()))

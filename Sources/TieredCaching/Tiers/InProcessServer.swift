@@ -230,11 +230,11 @@ public final class InProcessTier: RemoteTier {
 
     /// Stores `bytes`, whatever is there.
     public func write(_ key: String, _ bytes: [UInt8], lifetime: Duration, within limit: Duration) async throws {
-        try perform { ((), $0.write(key, bytes, lifetime: lifetime, by: client)) }
+        try perform { ((), $0.write(key, bytes, lifetime: lifetime, by: nil)) }
     }
 
     /// Removes the value and ends any lease.
     public func remove(_ key: String, within limit: Duration) async throws {
-        try perform { ((), $0.remove(key, by: client)) }
+        try perform { ((), $0.remove(key, by: nil)) }
     }
 }

@@ -9,9 +9,10 @@
 ///
 /// **Tracking.** A tier remembers which keys it has handed out through ``read(_:within:)``,
 /// ``acquire(_:_:within:)`` and ``fill(_:with:lifetime:lease:within:)``, and reports to its subscribers when one of
-/// them changes, expires or is evicted. It does not report what its own leases and fills do. Events come one after the
-/// other. A report and an answer of one connection come in the order in which the server sent them, and a tier must
-/// report before it hands out any answer that came later.
+/// them changes, expires or is evicted. It does not report what its own leases and fills do. What its own writes and
+/// removals do it reports to all its subscribers before the operation returns. Events come one after the other. A
+/// report and an answer of one connection come in the order in which the server sent them, and a tier must report
+/// before it hands out any answer that came later.
 ///
 /// **Failures.** Every operation throws a ``RemoteTierError``. One that has timed out may still take effect.
 /// Cancelling the calling task does not stop an operation that has been sent.

@@ -100,17 +100,20 @@ package struct TierStore: Hashable {
         return changed(key, by: client)
     }
 
+    /// Several caches may share a tier, so the one that writes is told, too: nil as `client`. A model of near caches,
+    /// which must not depend on that, says who it is.
     package mutating func write(
         _ key: String,
         _ bytes: [UInt8],
         lifetime: Duration,
-        by client: Client
+        by client: Client?
     ) -> [Report] {
         records[key] = Record(bytes: bytes, expires: now + lifetime.milliseconds)
         return changed(key, by: client)
     }
 
-    package mutating func remove(_ key: String, by client: Client) -> [Report] {
+    /// As ``write(_:_:lifetime:by:)``.
+    package mutating func remove(_ key: String, by client: Client?) -> [Report] {
         records[key] = nil
         return changed(key, by: client)
     }
@@ -131,7 +134,7 @@ package struct TierStore: Hashable {
         records[key].map { ($0.bytes, $0.lease != nil) }
     }
 
-    /// Whoever reads the key is told and is tracked no more; the one who changed it is not told.
+    /// Whoever reads the key is told and is tracked no more, but for `client`.
     private mutating func changed(_ key: String, by client: Client?) -> [Report] {
         let told = trackers.removeValue(forKey: key) ?? []
         return told.subtracting(client.map { [$0] } ?? []).sorted().map { Report(client: $0, key: key) }

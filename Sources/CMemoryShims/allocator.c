@@ -82,7 +82,7 @@ static size_t tcmalloc_number(const char *name) {
 
 /// Has free pages returned at once. mimalloc keeps them for 10 to 1,000 ms by its version, and a collection does not
 /// change that: who evicts until usage falls would evict everything meanwhile. Two threads that inserted values of
-/// 4 KiB into 256 MiB kept 0 to 48 % of it by chance, and so 47 to 54 %. An environment variable does the same
+/// 4 KiB into 256 MiB kept 0 to 48 % of it by chance; without a delay 12 to 54 %. An environment variable does the same
 /// (MIMALLOC_PURGE_DELAY, before 2.1 MIMALLOC_DECOMMIT_DELAY). Numbers of options do not change since version 2;
 /// negative, for pages that are never returned, is left as it is.
 static void end_mimalloc_delay(void) {

@@ -24,13 +24,12 @@ extension MemoryGovernor.State {
     /// Takes note that usage, at `look`, has grown by `rise` bytes beyond what insertions were charged.
     ///
     /// A value without a cost is charged what others took. Where a value of an eighth of the limit comes after many of
-    /// 1,000 bytes, nothing is evicted for it before it is in memory, and the step back from the brink leaves half of
-    /// the reserve: two threads that inserted such values one after the other were killed in 5 of 10 runs. So whoever
-    /// inserts waits until the whole reserve is free again, as it was before. What is known to be in the making is not
-    /// a rise.
+    /// 1,000 bytes, nothing is evicted for it before it is in memory, and the step back from the brink leaves three
+    /// quarters of the reserve: two threads that inserted such values one after the other were killed in 5 of 10 runs.
+    /// So whoever inserts waits until the whole reserve is free again, as it was before. What is known to be in the
+    /// making is not a rise.
     mutating func note(rise: Int, at look: AdmissionLedger.Look, now: UInt64) {
-        let used = look.used - reserve.inFlight(now: now)
-        if used <= look.marks.halfway {
+        if look.used <= look.marks.halfway || look.used - reserve.inFlight(now: now) <= look.marks.halfway {
             hasRisen = false
         } else if rise > look.marks.leastStep {
             hasRisen = true
@@ -89,8 +88,9 @@ extension MemoryGovernor {
     /// Evicts and has the memory returned at once, on the calling thread, until usage is a little below the mark.
     ///
     /// In steps, because usage tells after each whether more has to go: values of many ages share their pages, and then
-    /// eviction alone returns nothing. Four times what is missing is evicted at most, but in the last 32nd before the
-    /// limit, where it goes on whatever it costs.
+    /// eviction alone returns nothing. When four times what is missing should have gone, the allocator is asked: if so
+    /// much lies free in its heap that it cannot return, that is enough; if not, entries were smaller than they were
+    /// taken for. In the last 32nd before the limit eviction goes on whatever it costs.
     ///
     /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account
     /// of all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may

@@ -10,8 +10,8 @@ import _CacheTestSupport
 
 /// Caches filled with more than setrlimit(2) allows: where the allocator is refused memory, Swift stops the process.
 @Suite(.serialized) struct ResourceLimitFillTests {
-    /// With two threads, what is evicted lies free in two arenas. When all of it counted as usable, 3 of 5 of these
-    /// processes were refused memory.
+    /// With two threads, what is evicted lies free in two arenas. When all of it counted as usable, 3 of 5 such
+    /// processes that inserted 768 MiB were refused memory.
     @Test(arguments: ["-v 700000 memory 4096 1", "-d 200000 memory 4096 1", "-d 262144 memory 300 2"])
     func aLimitOfTheProcessIsALimit(words: String) throws {
         let words = words.split(separator: " ").map(String.init)

@@ -322,21 +322,54 @@ import _CacheTestSupport
         #expect(process.free < bytes)
     }
 
-    /// A value without a cost is charged what others took, and this one is two hundred times as large. Before its
-    /// insertion returns, the whole reserve is free again, for the next one. Where usage was brought back to half way
-    /// between mark and brink, three quarters of it were.
-    @Test func whoeverInsertsMuchMoreThanBeforeWaitsUntilTheReserveIsFree() throws {
+    /// A value without a cost is charged what others took. Growth beyond that, far beyond the mark, is a rise until
+    /// room was made or usage has fallen; what threads are known to be making is none.
+    @Test func growthThatNoChargeExplainsIsARise() {
+        var ledger = AdmissionLedger()
+        let limit = Process.limit
+        #expect(ledger.observe(.init(limit: limit, used: 100), inserted: 50) == 0)
+        #expect(ledger.observe(.init(limit: limit, used: 400), inserted: 50) == 250)
+        #expect(ledger.observe(.init(limit: limit, used: 410), inserted: 50) == 0)
+        #expect(ledger.observe(.init(limit: limit, used: 300), inserted: 0) == 0)
+
+        var state = MemoryGovernor.State()
+        let marks = MemoryMarks(limit: limit)
+        let (rise, now) = (marks.leastStep + 1, 1 as UInt64)
+        state.note(rise: rise, at: .init(limit: limit, used: marks.halfway), now: now)
+        #expect(!state.hasRisen)
+        let beyond = AdmissionLedger.Look(limit: limit, used: marks.halfway + 1)
+        state.note(rise: rise - 1, at: beyond, now: now)
+        #expect(!state.hasRisen)
+        state.note(rise: rise, at: beyond, now: now)
+        #expect(state.hasRisen)
+        // Another thread that looks meanwhile finds no rise of its own.
+        state.note(rise: 0, at: beyond, now: now)
+        #expect(state.hasRisen)
+        state.note(rise: 0, at: .init(limit: limit, used: marks.halfway), now: now)
+        #expect(!state.hasRisen)
+        state.reserve.inserted(8 << 20, by: 7, limit: limit, now: now)
+        state.note(rise: rise, at: beyond, now: now)
+        #expect(!state.hasRisen)
+    }
+
+    /// Where it was brought back to half way between mark and brink, a quarter of the reserve was missing.
+    @Test func whoeverFindsARiseMakesTheWholeReserveFree() throws {
         let (process, governor, cache) = try make(hasCensus: true)
         try insert(300, into: cache, of: process)
-        for _ in 0..<3 {
+        for isByInsertion in [false, true] {
             process.others.add(50 << 20, ordering: .relaxed)
             try process.write()
-            let before = governor.statistics.looks
-            try insert(1, into: cache, of: process)
-            #expect(governor.statistics.looks > before)
-            let now = governor.now()
-            let reserve = governor.state.withLock { $0.reserve.bytes(limit: Process.limit, burst: nil, now: now) }
-            #expect(process.free >= reserve, "\(process.free >> 20) of \(reserve >> 20) MiB")
+            governor.state.withLock { $0.hasRisen = true }
+            if isByInsertion {
+                cache.insert([UInt8](repeating: 1, count: 256 << 10))
+            } else {
+                governor.carryOut(AdmissionLedger.Decision(grant: 0), makingRoom: true)
+                let now = governor.now()
+                // After it: how fast evictions are is measured meanwhile.
+                let reserve = governor.state.withLock { $0.reserve.bytes(limit: Process.limit, burst: nil, now: now) }
+                #expect(process.free >= reserve, "\(process.free >> 20) of \(reserve >> 20) MiB")
+            }
+            #expect(governor.state.withLock { !$0.hasRisen })
             process.others.subtract(50 << 20, ordering: .relaxed)
             try process.write()
             try insert(100, into: cache, of: process)

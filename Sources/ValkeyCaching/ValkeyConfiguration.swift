@@ -33,8 +33,8 @@ public struct ValkeyConfiguration: Sendable {
     public var timeout: Duration
     /// How long connecting may take. 500 ms by default.
     public var connectTimeout: Duration
-    /// The longest pause between two attempts to connect to a server that cannot be reached. 250 ms by default, so that
-    /// service is back within a second of the server's return.
+    /// The longest pause between two attempts to connect to a server that cannot be reached, or that breaks off before
+    /// the first heartbeat. 250 ms by default, so that service is back within a second of the server's return.
     public var longestPause: Duration
     /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
     /// fit into a reply are not asked for: they count as none, and are overwritten. Keys that would not fit are neither

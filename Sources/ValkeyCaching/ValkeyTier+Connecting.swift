@@ -10,7 +10,9 @@ import TieredCaching
 
 // Making a connection and keeping it alive. All of this runs on the transport's serial context.
 extension ValkeyTier {
-    /// Pauses between attempts: 10 ms at first, then twice as long each, at random by up to a half shorter.
+    /// Pauses between attempts: 10 ms at first, then twice as long each, at random by up to a half shorter. A connection
+    /// that is lost before its first heartbeat counts as an attempt: a server that greets and then sends what cannot be
+    /// read was asked anew 110 times a second.
     private func pause(afterFailures failures: Int, _ issue: ValkeyIssue) -> Duration {
         // A server that refuses does so for minutes; one that cannot be reached may be back at any moment.
         let longest: Duration
@@ -115,7 +117,7 @@ extension ValkeyTier {
         let isCurrent = state.withLock { state in
             guard case .greeting = state.phase, state.number == number else { return false }
             state.phase = .connected(connection)
-            (state.failures, state.issue) = (0, nil)
+            state.issue = nil
             state.scripts = Scripts(acquire: names[0], fill: names[1], release: names[2])
             state.aliveUntil = aliveUntil
             return true
@@ -182,7 +184,7 @@ extension ValkeyTier {
                     return fail(connection, number, .isReplica)
                 }
                 let aliveUntil = sentAt + configuration.longestSilence
-                state.withLock { $0.aliveUntil = aliveUntil }
+                state.withLock { ($0.aliveUntil, $0.failures) = (aliveUntil, 0) }
                 ownReport.withLock { $0 = nil }
                 if isConnected(number) { publish(.alive(for: ContinuousClock.now.duration(to: aliveUntil))) }
             case .failure: fail(connection, number, .unreachable("no sign of life within \(configuration.timeout)"))

@@ -43,9 +43,12 @@ public final class ValkeyTier: RemoteTier {
 
     struct State {
         var subscribers: [Subscriber] = []
+        /// Those that have not been told yet whether there is a connection.
+        var arriving: [Subscriber] = []
         var phase = Phase.idle
         /// Counts connections, so that news of an earlier one is not taken for news of this one.
         var number = 0
+        /// Attempts and connections in a row that have come to nothing: none has lived for a heartbeat.
         var failures = 0
         /// The instant until which the connection is known to live.
         var aliveUntil = ContinuousClock.now
@@ -122,14 +125,17 @@ public final class ValkeyTier: RemoteTier {
 
     /// Closes the connection for good and waits until the tier's thread has ended. Operations fail from now on.
     public func shutDown() async {
-        let connection = state.withLock { state in
+        let (isFirst, connection) = state.withLock { state in
             defer { state.phase = .stopped }
-            return state.anyConnection
+            return (!state.isStopped, state.anyConnection)
         }
         linkChange.signal()
-        publish(.lost)
+        // Behind what is being told there now.
+        if isFirst { transport.schedule(after: .zero) { self.publish(.lost) } }
         connection?.close()
         await transport.shutDown()
+        // Nothing is told there any more: neither that, perhaps, nor what was to be told to those who have just come.
+        publish(.lost)
     }
 
     /// Connects, and runs until the task is cancelled or, in a service group, the group shuts down.
@@ -150,27 +156,34 @@ public final class ValkeyTier: RemoteTier {
 
     /// Reports every event to `subscriber`, and begins to connect.
     public func subscribe(_ subscriber: any RemoteTierSubscriber) {
-        // Nothing can be scheduled any more.
-        if state.withLock({ $0.isStopped }) { return subscriber.receive(.lost) }
-        let object = Subscriber(object: subscriber)
-        transport.schedule(after: .zero) { [self, object] in
-            let aliveFor = state.withLock { state -> Duration? in
-                state.subscribers.removeAll { $0.object == nil }
-                state.subscribers.append(object)
-                return state.connection == nil ? nil : ContinuousClock.now.duration(to: state.aliveUntil)
-            }
-            if let aliveFor {
-                object.object?.receive(.connected(aliveFor: aliveFor))
-            } else if issue != nil {
-                object.object?.receive(.lost)
-            }
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.arriving.append(Subscriber(object: subscriber)) }
+            return state.isStopped
         }
+        // Nothing can be scheduled any more.
+        if isStopped { return subscriber.receive(.lost) }
+        transport.schedule(after: .zero) { self.welcome() }
         start()
     }
 
-    /// Tells all subscribers, on the transport's serial context.
+    /// Tells those who have come what has been told to the others, on the transport's serial context.
+    private func welcome() {
+        let (arrived, event) = state.withLock { state -> ([Subscriber], RemoteTierEvent?) in
+            // Then ``shutDown()`` tells them.
+            if state.isStopped { return ([], nil) }
+            defer { state.arriving = [] }
+            state.subscribers.removeAll { $0.object == nil }
+            state.subscribers += state.arriving
+            if state.connection == nil { return (state.arriving, state.issue == nil ? nil : .lost) }
+            return (state.arriving, .connected(aliveFor: ContinuousClock.now.duration(to: state.aliveUntil)))
+        }
+        guard let event else { return }
+        for subscriber in arrived { subscriber.object?.receive(event) }
+    }
+
+    /// Tells all subscribers, on the transport's serial context or when that has ended.
     func publish(_ event: RemoteTierEvent) {
-        let subscribers = state.withLock { $0.subscribers }
+        let subscribers = state.withLock { $0.isStopped ? $0.subscribers + $0.arriving : $0.subscribers }
         for subscriber in subscribers { subscriber.object?.receive(event) }
     }
 

@@ -110,6 +110,13 @@ struct FailingTierTests {
         await #expect(throws: RemoteTierError.tooLarge(9)) { try await cache.setValue("large", forKey: 1) }
         #expect(cache.statistics.unstorable == 2)
         #expect(cache.statistics.remoteFailures == 0)
+        // Nor is it an answer: four failures before it and one behind it are five in a row.
+        for _ in 0..<4 { cache.core.link.noteFailure(RemoteTierError.timedOut) }
+        await #expect(throws: RemoteTierError.tooLarge(9)) { try await cache.setValue("large", forKey: 1) }
+        cache.core.link.noteFailure(RemoteTierError.timedOut)
+        #expect(cache.core.link.breaker.withLock { $0.state } != .closed(failures: 0))
+        tier.fail(with: nil)
+        await #expect(throws: RemoteTierError.disconnected) { try await cache.value(forKey: 1) }
     }
 
     @Test("What another process has cleared leaves the near cache, and is counted")

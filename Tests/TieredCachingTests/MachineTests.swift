@@ -41,6 +41,25 @@ struct CircuitBreakerTests {
         let closed = (0..<2).map { _ in breaker.permits(now: now) }
         #expect(isProbe && answers == [false, true] && closed == [true, true])
     }
+
+    @Test("A probe that sends nothing is given back: the next one is let through, and alone")
+    func withdrawal() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<5 { breaker.failed(now: 0, jitter: 0) }
+        // Only a probe can be withdrawn.
+        breaker.withdrew(now: 0)
+        let before = [999, 1_000, 1_000].map { breaker.permits(now: $0) }
+        breaker.withdrew(now: 1_001)
+        let after = (0..<2).map { _ in breaker.permits(now: 1_001) }
+        breaker.failed(now: 1_001, jitter: 0)
+        let later = [3_000, 3_001].map { breaker.permits(now: $0) }
+        #expect(before == [false, true, false] && after == [true, false] && later == [false, true])
+        var closed = CircuitBreaker()
+        for _ in 0..<4 { closed.failed(now: 0, jitter: 0) }
+        closed.withdrew(now: 0)
+        let opens = closed.failed(now: 0, jitter: 0)
+        #expect(opens)
+    }
 }
 
 @Suite("Changes while a flight waits for another process")

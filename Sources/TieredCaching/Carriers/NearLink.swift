@@ -104,7 +104,9 @@ final class NearLink: Sendable {
         breaker.withLock { breaker in
             switch error as? RemoteTierError {
             // An answer: the remote tier works, and refuses this value or this key.
-            case .full, .tooLarge, .refused: breaker.succeeded()
+            case .full, .refused: breaker.succeeded()
+            // Nothing was sent.
+            case .tooLarge: breaker.withdrew(now: now)
             default: breaker.failed(now: now, jitter: .random(in: 0...1))
             }
         }

@@ -40,6 +40,11 @@ package struct CircuitBreaker: Hashable {
     /// The remote tier has answered, or a new connection is up.
     package mutating func succeeded() { state = .closed(failures: 0) }
 
+    /// The remote tier was not asked after all: whoever asks next is let through in place of this one.
+    package mutating func withdrew(now: Int64) {
+        if case .probing(let pause) = state { state = .open(until: now, pause: pause) }
+    }
+
     /// The remote tier has not answered.
     ///
     /// - Parameter jitter: 0…1, drawn at random.

@@ -10,9 +10,10 @@ import TieredCaching
 
 // Making a connection and keeping it alive. All of this runs on the transport's serial context.
 extension ValkeyTier {
-    /// Pauses between attempts: 10 ms at first, then twice as long each, at random by up to a half shorter. A connection
-    /// that is lost before its first heartbeat counts as an attempt: a server that greets and then sends what cannot be
-    /// read was asked anew 110 times a second.
+    /// Pauses between attempts: 10 ms at first, then twice as long each, at random by up to a half shorter.
+    ///
+    /// A connection that is lost before its first heartbeat counts as an attempt: a server that greets and then sends
+    /// what cannot be read was asked anew 110 times a second.
     private func pause(afterFailures failures: Int, _ issue: ValkeyIssue) -> Duration {
         // A server that refuses does so for minutes; one that cannot be reached may be back at any moment.
         let longest: Duration

@@ -38,6 +38,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @usableFromInline let core: NearCore<Key, Value>
     /// That of the core; here, so that a hit goes by one reference less.
     @usableFromInline let link: NearLink
+    private let subscriber: NearSubscriber<Key, Value>
 
     /// Makes a cache in front of `remote`.
     ///
@@ -95,7 +96,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             options: options
         )
         core = NearCore(near: near, link: link, codec: codec, cost: cost, insert: insert)
-        remote.subscribe(core)
+        subscriber = NearSubscriber(core)
+        remote.subscribe(subscriber)
     }
 
     // MARK: Lookups
@@ -145,11 +147,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     @usableFromInline
     nonisolated(nonsending) func readValue(forKey key: Key) async throws -> Value? {
-        if let value = core.disconnectedValue(forKey: key) { return value }
-        let reading = TierFlight()
-        // Nobody shares it: it has no value to offer where the remote tier has none.
-        reading.revokeSharing()
-        let course = course(reading, key, key.description) { throw NothingToLoad() }
+        if link.servesDisconnected, let value = core.disconnectedValue(forKey: key) { return value }
+        let course = course(TierFlight(isShared: false), key, key.description) { throw NothingToLoad() }
         return try await course.readOnly()?.value(as: Value.self)
     }
 
@@ -169,7 +168,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         _ load: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
-        if let value = core.disconnectedValue(forKey: key) { return value }
+        if link.servesDisconnected, let value = core.disconnectedValue(forKey: key) { return value }
         let name = key.description
         let flight: TierFlight
         let waiter: TierFlight.Waiter

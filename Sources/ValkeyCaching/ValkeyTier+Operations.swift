@@ -122,7 +122,7 @@ extension ValkeyTier {
     ///   - key: the key that the command writes if it answers so, by a script that had read it.
     ///   - changed: the key that the command changes. All caches of this tier are told before the caller goes on: the
     ///     server's report comes behind the reply, and a value that another one of them holds could be read meanwhile.
-    nonisolated(nonsending) func send(
+    package nonisolated(nonsending) func send(
         _ commands: [[[UInt8]]],
         _ limit: Duration,
         writing key: String? = nil,

@@ -9,12 +9,12 @@ import MemoryCaching
 import TieredCaching
 import ValkeyCaching
 
-// What a remote hit costs above the connection that it goes over.
+// What a remote hit costs above the connection that it goes over, and what that does beside `redis-benchmark`.
 extension StaleCheck {
-    /// Reads values that are in the server and not near: through a cache, and through its tier alone. As many at a time
-    /// as `redis-benchmark` has in its pipeline, on one connection: what that does with as many is the measure. Beside
-    /// its `GET`s of a key that is not there, which no cache can live on, it sends what a read sends: two commands to a
-    /// server that tracks.
+    /// Reads values that are in the server and not near, so many at a time, on one connection:
+    /// - The connection alone, with as many commands in one piece as `redis-benchmark` has in its pipeline, beside
+    ///   that: `GET`s of a key that is not there, and what a read sends, two commands to a server that tracks.
+    /// - Callers of their own, each waiting for its value: through a cache, and through its tier alone.
     func checkSpeed(_ port: Int) async throws {
         let tier = ValkeyTier(ValkeyConfiguration(port: port))
         // Near holds a hundredth of the keys, which are read in turn: it has none of them when it is asked.
@@ -25,37 +25,62 @@ extension StaleCheck {
         let prefix = "check:v1:\(try await Self.epoch(in: tier)):"
         for key in 0..<keyCount { try await cache.setValue(UInt64(key), forKey: key) }
         for pipeline in [1, 16, 64] {
-            var ratios: [Double] = [], rates: [(bare: Double, cache: Double)] = []
+            var (gets, reads, bare, cached, ratios): ([Double], [Double], [Double], [Double], [Double]) = (
+                [], [], [], [], []
+            )
             for _ in 0..<5 {
-                let bare = await rate(pipeline, keyCount) { key in
-                    _ = try? await tier.read(prefix + "\(key)", within: .seconds(5))
-                }
+                try await gets.append(rate(of: (0..<keyCount).map { _ in [["GET", "absent"]] }, pipeline, tier))
+                try await reads.append(
+                    rate(
+                        of: (0..<keyCount).map {
+                            [["GETRANGE", prefix + "\($0)", "0", "67108736"], ["PTTL", prefix + "\($0)"]]
+                        },
+                        pipeline,
+                        tier
+                    )
+                )
+                bare.append(
+                    await rate(pipeline, keyCount) { key in
+                        _ = try? await tier.read(prefix + "\(key)", within: .seconds(5))
+                    }
+                )
                 let before = cache.statistics.remoteHits
-                let cached = await rate(pipeline, keyCount) { key in
-                    _ = try? await cache.value(forKey: key)
-                }
+                let rate = await rate(pipeline, keyCount) { key in _ = try? await cache.value(forKey: key) }
                 // Those that near has answered say nothing.
-                let share = Double(cache.statistics.remoteHits - before) / Double(keyCount)
-                rates.append((bare, cached * share))
-                ratios.append(bare / (cached * share))
+                cached.append(rate * Double(cache.statistics.remoteHits - before) / Double(keyCount))
+                ratios.append(bare[bare.count - 1] / cached[cached.count - 1])
             }
-            let gets = try benchmark(port, pipeline, "-t get -d 8")
+            let peer = try benchmark(port, pipeline, "-t get -d 8")
             let parts = try ["GETRANGE \(prefix)1 0 67108736", "PTTL \(prefix)1"].map {
                 try benchmark(port, 2 * pipeline, "--enable-tracking -3 \($0)")
             }
-            let reads = parts.contains(0) ? 0 : 1 / parts.map { 1 / $0 }.reduce(0, +)
-            func middle(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+            let peerReads = parts.contains(0) ? 0 : 1 / parts.map { 1 / $0 }.reduce(0, +)
+            func middle(_ values: [Double]) -> Int { Int(values.sorted()[values.count / 2]) }
             print(
-                "\(pipeline) at a time: connection \(Int(middle(rates.map(\.bare)))) a second,"
-                    + " remote hits \(Int(middle(rates.map(\.cache)))),"
-                    + String(format: " ratio %.2f (%.2f to", middle(ratios), ratios.min() ?? 0)
-                    + String(format: " %.2f);", ratios.max() ?? 0)
-                    + (reads == 0
+                "\(pipeline) in one piece: \(middle(gets)) GETs a second, \(middle(reads)) reads;"
+                    + (peerReads == 0
                         ? " redis-benchmark is not there"
-                        : " redis-benchmark \(Int(gets)) GETs, \(Int(reads)) such reads")
+                        : " redis-benchmark \(Int(peer)) and \(Int(peerReads))")
+            )
+            print(
+                "\(pipeline) callers: \(middle(bare)) reads a second through the tier,"
+                    + " \(middle(cached)) remote hits,"
+                    + String(format: " ratio %.2f", ratios.sorted()[ratios.count / 2])
+                    + String(format: " (%.2f to %.2f)", ratios.min() ?? 0, ratios.max() ?? 0)
             )
         }
         await tier.shutDown()
+    }
+
+    /// Sends all `reads`, so many in one piece, and the next piece when all of it is answered; how many there were in a
+    /// second. Their bytes are made before.
+    private func rate(of reads: [[[String]]], _ count: Int, _ tier: ValkeyTier) async throws -> Double {
+        let pieces = stride(from: 0, to: reads.count, by: count).map { first in
+            reads[first..<min(first + count, reads.count)].flatMap { $0.map { $0.map { Array($0.utf8) } } }
+        }
+        let begun = ContinuousClock.now
+        for piece in pieces { _ = try await tier.send(piece, .seconds(5)) }
+        return Double(reads.count) / (begun.duration(to: .now) / .seconds(1))
     }
 
     /// Reads of all keys, so many at a time; how many there were in a second.

@@ -119,6 +119,19 @@ struct FailingTierTests {
         await #expect(throws: RemoteTierError.disconnected) { try await cache.value(forKey: 1) }
     }
 
+    @Test("A cache that is gone leaves nothing behind, also where it could never join", arguments: [true, false])
+    func gone(canJoin: Bool) async throws {
+        let tier = tests.server.makeTier()
+        if !canJoin { tier.fail(with: .refused("NOPERM")) }
+        weak var core: AnyObject?
+        do {
+            let cache = tests.makeUnjoinedCache(tier) { _ in }
+            await yieldUntil { canJoin ? cache.isCoherent : cache.core.link.machine.withLock { $0.link == .joining } }
+            core = cache.core
+        }
+        await yieldUntil { core == nil }
+    }
+
     @Test("What another process has cleared leaves the near cache, and is counted")
     func clearedElsewhere() async throws {
         let tier = tests.server.makeTier()

@@ -55,7 +55,7 @@ package final class LoadSpan: Sendable {
     package nonisolated(nonsending) static func step<R>(
         _ operation: String,
         cache name: @autoclosure () -> String,
-        _ body: () async throws -> R
+        _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
         guard let span = tracer?.startAnySpan(operation) else { return try await body() }
         span.updateAttributes { $0["cache.name"] = name() }
@@ -131,6 +131,7 @@ extension Error {
 }
 #else
 /// Without the trait `TracingSupport` there are no spans, and nothing of this is called.
+@usableFromInline
 package final class LoadSpan: Sendable {
     private init() {}
 
@@ -142,11 +143,13 @@ package final class LoadSpan: Sendable {
     ) -> LoadSpan? { nil }
 
     package static func ofWait(name: @autoclosure () -> String, keyCount: Int) -> LoadSpan? { nil }
+    @inlinable
     package nonisolated(nonsending) static func step<R>(
         _ operation: String,
         cache name: @autoclosure () -> String,
-        _ body: () async throws -> R
+        _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R { try await body() }
+
     package nonisolated(nonsending) static func run(_ operation: () async -> Void, in span: LoadSpan?) async {
         await operation()
     }

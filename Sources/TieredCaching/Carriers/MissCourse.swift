@@ -64,7 +64,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             readUnder: footing,
             freshUntil: progress.freshUntil,
             cost: core.cost?(key, value) ?? progress.byteCount,
-            began: progress.began
+            began: progress.began,
+            now: progress.now
         )
     }
 }
@@ -130,12 +131,14 @@ final class MissCourse: Sendable {
     /// Asks the remote tier and nobody else.
     nonisolated(nonsending) func readOnly() async throws -> (any Parcel)? {
         let now = link.now
-        link.withMachine(at: now) { machine in
-            // It displaces nobody.
+        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
+        progress.footing = link.withMachine(at: now) { machine in
+            if let footing = machine.beginAlone(flight, forKey: name) { return footing }
+            // There may be one in a moment. It displaces nobody.
             if machine.flight(of: name) == nil { _ = machine.file(flight, forKey: name) }
+            return nil
         }
         defer { link.landed(flight, forKey: name) }
-        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
         switch await read(&progress) {
         case .found(let value):
             subject.keep(value, of: flight, progress)
@@ -175,7 +178,9 @@ final class MissCourse: Sendable {
 
 extension MissCourse {
     private func read(_ progress: inout Progress) async -> Machine.Event {
-        guard await findFooting(&progress), let remoteKey = remoteKey(progress) else {
+        // One that nobody shares has found it when it was filed.
+        if progress.footing == nil { await findFooting(&progress) }
+        guard let remoteKey = remoteKey(progress) else {
             return .failed(stale: subject.fallback, mayHoldLease: false)
         }
         guard link.breaker.withLock({ $0.permits(now: progress.now) }) else {
@@ -191,7 +196,8 @@ extension MissCourse {
     private func acquire(unusable: [UInt8]?, _ progress: inout Progress) async -> Machine.Event {
         if Task.isCancelled { return .loadFailed(CancellationError()) }
         // After a wait the flight has nothing in hand, and asks anew.
-        guard await findFooting(&progress), let remoteKey = remoteKey(progress) else {
+        await findFooting(&progress)
+        guard let remoteKey = remoteKey(progress) else {
             return .failed(stale: subject.fallback, mayHoldLease: false)
         }
         let terms = LeaseTerms(
@@ -247,7 +253,9 @@ extension MissCourse {
         _ operation: String,
         _ progress: inout Progress,
         mayHoldLease: Bool,
-        _ request: (_ sentAt: Int64, _ limit: Duration, inout Progress) async throws -> Machine.Event
+        _ request:
+            nonisolated(nonsending) (_ sentAt: Int64, _ limit: Duration, inout Progress) async throws ->
+            Machine.Event
     ) async -> Machine.Event {
         let sentAt = progress.now
         do {
@@ -275,7 +283,7 @@ extension MissCourse {
     }
 
     /// What the flight asks under: waits for a connection that is being made, as long as a request may take.
-    private func findFooting(_ progress: inout Progress) async -> Bool {
+    private func findFooting(_ progress: inout Progress) async {
         typealias Look = Result<NearLink.Machine.Footing, RemoteTierError>
         let look = { [flight, name] (machine: inout NearLink.Machine) -> Look? in
             let footing = machine.begin(flight, forKey: name)
@@ -289,7 +297,6 @@ extension MissCourse {
             progress.passTime(to: link.now)
         }
         progress.footing = try? found?.get()
-        return progress.footing != nil
     }
 
     private func remoteKey(_ progress: Progress) -> String? {
@@ -359,8 +366,8 @@ extension MissCourse {
         progress.patience = link.options.softTimeout.milliseconds
         let rest = max(1, min(poll - 1, progress.waitsUntil - link.now) + 1)
         let isPaused = link.withMachine { $0.pause(flight, forKey: name) }
-        if isPaused {
-            if await flight.wake.wait(atMost: .milliseconds(rest)) { return .woken }
+        if isPaused, let wake = flight.wake {
+            if await wake.wait(atMost: .milliseconds(rest)) { return .woken }
         } else {
             try? await Task.sleep(for: .milliseconds(min(rest, 5)))
         }

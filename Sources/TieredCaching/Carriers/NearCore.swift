@@ -21,7 +21,7 @@ struct NearEntry<Value: Sendable>: Sendable {
 /// value asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the
 /// entry is removed after it was kept.
 @usableFromInline
-final class NearCore<Key, Value>: RemoteTierSubscriber
+final class NearCore<Key, Value>: Sendable
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     @usableFromInline let near: MemoryCache<Key, NearEntry<Value>>
     let link: NearLink
@@ -53,7 +53,6 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     // MARK: Events
 
-    @usableFromInline
     func receive(_ event: RemoteTierEvent) {
         let now = link.now
         switch event {
@@ -104,7 +103,10 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         sweep.withLock { $0 = EngineSweep() }
     }
 
-    private func join() { link.join { [weak self] in self?.noteGeneration() } }
+    private func join() { link.join { [self] in noteGeneration() } }
+
+    /// The cache is gone: ends what goes on as long as there is a connection.
+    func end() { receive(.lost) }
 
     /// The key has changed, or is about to.
     func drop(_ name: String, _ key: Key?) {
@@ -119,7 +121,9 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     /// Keeps what `flight` has read, unless its key has changed since.
     ///
-    /// - Parameter began: when the miss began; what is worth most near is what took longest.
+    /// - Parameters:
+    ///   - began: when the miss began; what is worth most near is what took longest.
+    ///   - now: when the remote tier's answer had come.
     func keep(
         _ value: Value,
         of flight: TierFlight,
@@ -128,9 +132,9 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         readUnder footing: NearLink.Machine.Footing,
         freshUntil: Int64,
         cost: Int,
-        began: Int64
+        began: Int64,
+        now: Int64
     ) {
-        let now = link.now
         let stamp = link.withMachine(at: now) {
             $0.stamp(flight, forKey: name, readUnder: footing, freshUntil: freshUntil)
         }
@@ -175,4 +179,19 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         link.counters.staleHits.count()
         return entry.value
     }
+}
+
+/// What the tier reports to, for as long as the cache is there.
+///
+/// Apart from the core, because references to an object that anybody holds weakly are counted in a table beside it for
+/// ever: a remote hit counts the core several times.
+final class NearSubscriber<Key, Value>: RemoteTierSubscriber
+where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
+    private let core: NearCore<Key, Value>
+
+    init(_ core: NearCore<Key, Value>) { self.core = core }
+
+    deinit { core.end() }
+
+    func receive(_ event: RemoteTierEvent) { core.receive(event) }
 }

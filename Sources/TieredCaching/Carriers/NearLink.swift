@@ -23,6 +23,8 @@ final class NearLink: Sendable {
     let options: TieredCacheOptions
     /// How long values are kept beyond their lifetimes: every remote hit asks.
     let keptFor: Duration
+    /// Whether near values are ever served though nothing proves them current: every miss asks.
+    let servesDisconnected: Bool
     let counters = TierCounters()
     let breaker = Mutex(CircuitBreaker())
     private let clock: LifetimeClock
@@ -38,6 +40,11 @@ final class NearLink: Sendable {
         self.keyspace = keyspace
         self.options = options
         keptFor = options.keptFor
+        if case .serveStale = options.whileDisconnected {
+            servesDisconnected = true
+        } else {
+            servesDisconnected = false
+        }
         clock = LifetimeClock(options.clock)
     }
 
@@ -76,7 +83,7 @@ final class NearLink: Sendable {
 
     func tell(_ concerned: Machine.Concerned) {
         for flight in concerned.revoked { flight.revoke() }
-        for flight in concerned.woken { flight.wake.signal() }
+        for flight in concerned.woken { flight.wake?.signal() }
         if concerned.hasNewLink { linkChange.signal() }
     }
 
@@ -119,17 +126,17 @@ final class NearLink: Sendable {
     /// - Parameter cleared: called where another process has written a new epoch, which begins a generation.
     func join(cleared: @escaping @Sendable () -> Void) {
         let attempt = withMachine { $0.joinAttempt }
-        Task { [weak self] in
+        Task {
             var pause = Duration.milliseconds(10)
-            while let self, self.withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
-                switch await self.readEpoch() {
+            while withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
+                switch await readEpoch() {
                 case .known(let epoch):
-                    let concerned = self.revoking { $0.joined(attempt, epoch: epoch) }
-                    self.tell(concerned)
+                    let concerned = revoking { $0.joined(attempt, epoch: epoch) }
+                    tell(concerned)
                     if concerned.hasNewGeneration { cleared() }
                     return
                 case .beingWritten: break
-                case .unknown: self.tell(self.withMachine { $0.joinFailed(attempt) })
+                case .unknown: tell(withMachine { $0.joinFailed(attempt) })
                 }
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, .milliseconds(500))

@@ -12,10 +12,10 @@ import Synchronization
 protocol Parcel: AnyObject, Sendable {}
 
 extension Parcel {
-    /// What is in it. There is no other kind of parcel, and a flight has those of one type.
+    /// What is in it. There is no other kind of parcel, and a flight has those of one type: its link belongs to one
+    /// cache. So the type is asked in debug builds alone; finding its name takes as long as a search in a dictionary.
     func value<Value: Sendable>(as type: Value.Type) -> Value {
-        guard let packed = self as? Packed<Value> else { preconditionFailure("A flight of another type of values.") }
-        return packed.value
+        unsafeDowncast(self, to: Packed<Value>.self).value
     }
 }
 
@@ -48,25 +48,36 @@ final class TierFlight: Sendable, Equatable {
     /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it
     /// replaces.
     let ticket = LoadTicket(replacing: .max)
-    let wake = WakeSignal()
+    /// Nil where nobody may share the flight: such a one waits for no other process.
+    let wake: WakeSignal?
     /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no
     /// change.
     let hasChanged = Atomic<Bool>(false)
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
-        var machine = FlightMachine<Continuation>()
+        /// Nil where nobody may share the flight.
+        var machine: FlightMachine<Continuation>?
         var outcome: TierOutcome?
         var task: Task<Void, Never>?
         /// What traces show of the course; nil before it has begun, and where nobody traces.
         var span: LoadSpan?
     }
 
+    /// A flight that nobody has joined yet.
+    ///
+    /// - Parameter isShared: whether anybody may; a lookup that asks the remote tier alone has no value to offer where
+    ///   that has none.
+    init(isShared: Bool = true) {
+        state = Mutex(State(machine: isShared ? FlightMachine() : nil))
+        wake = isShared ? WakeSignal() : nil
+    }
+
     static func == (left: TierFlight, right: TierFlight) -> Bool { left === right }
 
     /// Shares this flight; nil if it is too late for that.
-    func join() -> Waiter? { state.withLock { $0.machine.join(mayLeave: true) } }
+    func join() -> Waiter? { state.withLock { $0.machine?.join(mayLeave: true) } }
 
     /// The span of the course; nil where nobody traces.
     var span: LoadSpan? { state.withLock { $0.span } }
@@ -81,7 +92,7 @@ final class TierFlight: Sendable, Equatable {
         }
         let isAbandoned = state.withLock { state in
             state.task = task
-            return state.machine.isAbandoned
+            return state.machine?.isAbandoned ?? false
         }
         if isAbandoned { task.cancel() }
     }
@@ -89,14 +100,16 @@ final class TierFlight: Sendable, Equatable {
     /// The result must not be kept, as the ticket says by now: newcomers start another flight.
     func revoke() {
         revokeSharing()
-        wake.signal()
+        wake?.signal()
     }
 
     /// Waits for the landing, or for the cancellation of the waiting task.
     nonisolated(nonsending) func outcome(for waiter: Waiter) async -> TierOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (action, outcome) = state.withLock { ($0.machine.suspend(waiter, continuation), $0.outcome) }
+                let (action, outcome) = state.withLock {
+                    ($0.machine?.suspend(waiter, continuation) ?? .leave(continuation), $0.outcome)
+                }
                 switch action {
                 case .wait: break
                 // A tier has timeouts of its own, and tells of them by the landing.
@@ -105,9 +118,9 @@ final class TierFlight: Sendable, Equatable {
                 }
             }
         } onCancel: {
-            let (action, task) = state.withLock { ($0.machine.cancel(waiter), $0.task) }
-            action.leaving?.resume(returning: .left)
-            if action.abandonsLoad { task?.cancel() }
+            let (action, task) = state.withLock { ($0.machine?.cancel(waiter), $0.task) }
+            action?.leaving?.resume(returning: .left)
+            if action?.abandonsLoad ?? false { task?.cancel() }
         }
     }
 
@@ -115,17 +128,17 @@ final class TierFlight: Sendable, Equatable {
     func land(_ outcome: TierOutcome) {
         let woken = state.withLock { state in
             if state.outcome == nil { state.outcome = outcome }
-            return state.machine.land()
+            return state.machine?.land() ?? []
         }
         for continuation in woken { continuation.resume(returning: outcome) }
     }
 
     /// Keeps newcomers out, and nothing else.
-    func revokeSharing() { state.withLock { $0.machine.revoke() } }
+    func revokeSharing() { state.withLock { $0.machine?.revoke() } }
 
     /// Whether newcomers may still share this flight.
-    var isAdmitting: Bool { state.withLock { $0.machine.isAdmitting } }
+    var isAdmitting: Bool { state.withLock { $0.machine?.isAdmitting ?? false } }
 
     /// How many callers still want the result: what tests wait for.
-    var waiterCount: Int { state.withLock { $0.machine.interestedCount } }
+    var waiterCount: Int { state.withLock { $0.machine?.interestedCount ?? 0 } }
 }

@@ -213,6 +213,15 @@ package struct NearMachine<Flight: Equatable> {
         return footing
     }
 
+    /// As ``begin(_:forKey:)``, for a flight that nobody shares and that has not been filed. It displaces nobody: where
+    /// another one has the key it is told of no change, and keeps nothing.
+    package mutating func beginAlone(_ flight: Flight, forKey key: String) -> Footing? {
+        guard let footing else { return nil }
+        // One search as a rule.
+        if let other = flights.updateValue(Filed(flight: flight, stage: .begun), forKey: key) { flights[key] = other }
+        return footing
+    }
+
     /// The flight is about to ask the origin.
     package mutating func beginLoad(_ flight: Flight, forKey key: String) {
         guard let place = flights.index(forKey: key), flights.values[place].flight == flight else { return }

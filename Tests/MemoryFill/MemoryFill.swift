@@ -13,6 +13,7 @@
 import Dispatch
 import MemoryCaching
 import MemoryPressure
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -92,9 +93,13 @@ enum Kind: String, CaseIterable {
         let count = sizes.count(in: mebibytes << 20)
         let clock = ContinuousClock()
         let kept = try situation.begin()
+        let next = Atomic<Int>(0)
         let fillTime = clock.measure {
-            DispatchQueue.concurrentPerform(iterations: threads) { thread in
-                for key in stride(from: thread, to: count, by: threads) {
+            // All insert until the end: what a thread has allocated some allocators return to it alone.
+            DispatchQueue.concurrentPerform(iterations: threads) { _ in
+                while true {
+                    let key = next.add(1, ordering: .relaxed).oldValue
+                    if key >= count { return }
                     filled.store([UInt8](repeating: pattern(key), count: sizes.size(of: key, among: count)), key)
                 }
             }

@@ -127,13 +127,20 @@ import _CacheTestSupport
     /// The thread that takes a burst has inserted the values, and is the only one to which mimalloc would return them.
     /// While it was counted on that they come back meanwhile, 15 of 15 processes with values of 1,000 B to 64 KiB were
     /// killed in 256 MiB.
-    @Test(.enabled(if: !allocators.isEmpty, "no other allocator is installed"), arguments: allocators.keys.sorted())
-    func aBurstWithAnotherAllocator(name: String) throws {
+    ///
+    /// Nor does it return to them what a thread has inserted that does nothing during the burst: 16 of 24 processes of
+    /// two threads were killed while that was counted on.
+    @Test(
+        .enabled(if: !allocators.isEmpty, "no other allocator is installed"),
+        arguments: allocators.keys.sorted(),
+        [1, 2]
+    )
+    func aBurstWithAnotherAllocator(name: String, threads: Int) throws {
         let sandbox = try CgroupSandbox(limitBytes: Self.limit)
         defer { sandbox.remove() }
         let outcome = try sandbox.run(
             Self.tool,
-            ["memory", "4096", "240", "1", "burst=24"],
+            ["memory", "4096", "240", "\(threads)", "burst=24"],
             environment: ["LD_PRELOAD": Self.allocators[name] ?? ""]
         )
         #expect(outcome.exitStatus == 0, "\(outcome)")

@@ -192,7 +192,7 @@ import _CacheTestSupport
         let cache = Mutex<QueueCache?>(nil)
     }
 
-    private func make(
+    func make(
         hasCensus: Bool = false,
         duringTrim: @escaping @Sendable () -> Void = {}
     ) throws -> (Process, MemoryGovernor, QueueCache) {
@@ -217,7 +217,7 @@ import _CacheTestSupport
         return (process, governor, cache)
     }
 
-    private func insert(_ mebibytes: Int, into cache: QueueCache, of process: Process) throws {
+    func insert(_ mebibytes: Int, into cache: QueueCache, of process: Process) throws {
         for _ in 0..<mebibytes * 4 {
             cache.insert([UInt8](repeating: 1, count: 256 << 10))
             try process.note(cache)
@@ -325,7 +325,7 @@ import _CacheTestSupport
     /// A value without a cost is charged what others took. Growth beyond that, far beyond the mark, is a rise until
     /// room was made or usage has fallen; what threads are known to be making is none.
     @Test func growthThatNoChargeExplainsIsARise() {
-        var ledger = AdmissionLedger()
+        var ledger = AdmissionLedger(countsOnRelease: true)
         let limit = Process.limit
         #expect(ledger.observe(.init(limit: limit, used: 100), inserted: 50) == 0)
         #expect(ledger.observe(.init(limit: limit, used: 400), inserted: 50) == 250)

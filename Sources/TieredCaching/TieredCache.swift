@@ -246,7 +246,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Forgets all values of this cache's name and codec version, in all tiers and processes, at once. The bytes in the
     /// remote tier stay until their lifetimes are over, but no process finds them.
     ///
-    /// - Throws: ``RemoteTierError``.
+    /// - Throws: ``RemoteTierError``. This process has forgotten its near values in any case.
     /// - Complexity: O(1).
     public nonisolated(nonsending) func removeAll() async throws { try await core.clear() }
 

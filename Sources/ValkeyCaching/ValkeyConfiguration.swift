@@ -29,16 +29,19 @@ public struct ValkeyConfiguration: Sendable {
     public var heartbeat: Duration
     /// How long such a proof may take. After that the connection is closed and made anew. 500 ms by default.
     ///
+    /// The proof waits behind what is being sent: at 10 MB/s a value of 8 MB takes longer. Give more time, or allow
+    /// smaller values (`TieredCacheOptions.largestValue`), on a slow link.
+    ///
     /// When the network is cut, near values are served for ``heartbeat`` plus ``timeout`` at most.
     public var timeout: Duration
-    /// How long connecting may take. 500 ms by default.
+    /// How long connecting may take. 500 ms by default, and 1 ms at least.
     public var connectTimeout: Duration
     /// The longest pause between two attempts to connect to a server that cannot be reached, or that breaks off before
     /// the first heartbeat. 250 ms by default, so that service is back within a second of the server's return.
     public var longestPause: Duration
     /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
     /// fit into a reply are not asked for: they count as none, and are overwritten. Keys that would not fit are neither
-    /// asked for nor stored: their values are loaded each time. 64 MiB by default.
+    /// asked for nor stored: their values are loaded each time. 64 MiB by default, and a few KiB at least, which the greeting takes.
     public var largestReply: Int
 
     /// Called with the reason whenever connecting has failed or a connection was lost, on the tier's thread: for logs.
@@ -80,6 +83,9 @@ public struct ValkeyConfiguration: Sendable {
 
     /// ``heartbeat`` as it is kept: a pause of a millisecond at least, and one that deadlines can be computed with.
     var boundedHeartbeat: Duration { max(.milliseconds(1), heartbeat.bounded) }
+
+    /// ``connectTimeout`` as it is kept: less would never connect.
+    var boundedConnectTimeout: Duration { max(.milliseconds(1), connectTimeout.bounded) }
 
     /// How long after a proof of life was asked for the connection counts as living.
     var longestSilence: Duration { boundedHeartbeat + timeout.bounded }

@@ -133,7 +133,11 @@ extension ValkeyTier {
             connection.send(commands, within: limit) { [self] result in
                 let hasWritten = key != nil && (try? result.get())?.last?.saysWritten ?? false
                 ownReport.withLock { $0 = hasWritten ? key : nil }
-                if let changed, case .success = result { publish(.invalidated([changed])) }
+                // Late is not undone. A loss tells for itself, and what was not sent has changed nothing.
+                switch result {
+                case .success, .failure(.timedOut): if let changed { publish(.invalidated([changed])) }
+                case .failure: break
+                }
                 continuation.resume(with: result.mapError { $0 as any Error })
             }
         }

@@ -116,6 +116,14 @@ struct ConnectionTests {
         let (transport, connection) = try await connect(to: server.localAddress!.port!)
         await transport.shutDown()
         #expect(await result(of: ["A"], connection) == .failure(.disconnected))
+        // NIO would stop a debug build.
+        for _ in 0..<100 { transport.schedule(after: .zero) { Issue.record("The loop has ended.") } }
+        connection.close()
+        let answer = Mutex<ValkeyIssue?>(nil)
+        transport.connect(push: { _ in }, closed: { _ in }) { result in
+            if case .failure(let issue) = result { answer.withLock { $0 = issue } }
+        }
+        #expect(answer.withLock { $0 } == .unreachable("the tier was shut down"))
         try await server.close()
     }
 }

@@ -69,13 +69,14 @@ extension NearCore {
         }
     }
 
-    /// Writes a new epoch, and returns when this process has read it.
+    /// Writes a new epoch. This process serves nothing from before, and joins again by itself.
     nonisolated(nonsending) func clear() async throws {
         let deadline = link.now + link.options.changeTimeout.milliseconds
+        // Also where it fails: it may have been written.
+        defer { flush() }
         do {
             _ = try await footing(until: deadline)
             flush()
-            defer { flush() }
             try await LoadSpan.step("cache.remote.clear", cache: near.name) {
                 try await link.tier.write(
                     link.keyspace.epochKey,

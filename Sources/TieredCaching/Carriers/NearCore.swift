@@ -62,6 +62,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         case .alive(let duration): link.withMachine { $0.alive(now: now, for: duration.milliseconds) }
         case .connected(let duration):
             link.breaker.withLock { $0.succeeded() }
+            // What has changed while there was no connection is not known.
+            link.loadsUnderWay.forgetAll()
             link.tell(link.revoking { $0.connected(now: now, aliveFor: duration.milliseconds) })
             beginGeneration()
         case .flushed: flush()
@@ -73,22 +75,23 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     private func invalidate(_ remoteKey: String) {
         if remoteKey == link.keyspace.epochKey {
-            link.withMachine { $0.epochReported() }
+            for flight in link.withMachine({ $0.epochReported() }) { flight.revokeSharing() }
+            link.loadsUnderWay.forgetAll()
             join()
         } else if let epoch = link.withMachine({ $0.epoch }),
             let key = link.keyspace.localKey(of: remoteKey, epoch: epoch)
         {
             link.counters.invalidations.count()
-            drop(key, Key(key))
+            let entryKey = Key(key)
+            drop(key, entryKey)
+            // A description that leads back to no key, or to another one, may be that of any entry.
+            if entryKey?.description != key { flush() }
         }
     }
 
     /// Everything has changed.
     func flush() {
-        let concerned = link.revoking { $0.flushed() }
-        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
-        link.loadsUnderWay.forgetAll()
-        link.tell(concerned)
+        link.tellOfChange(of: link.revoking { $0.flushed() })
         beginGeneration()
     }
 
@@ -162,7 +165,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     func fallback(forKey key: Key) -> Value? {
         guard link.options.keptFor > .zero, let entry = near.value(forKey: key) else { return nil }
         link.counters.unservedHits.count()
-        guard entry.stamp.generation == link.withMachine({ $0.generation }) else { return nil }
+        guard link.withMachine({ $0.isOfLastGeneration(entry.stamp) }) else { return nil }
         return entry.stamp.freshUntil + link.options.keptFor.milliseconds > link.now ? entry.value : nil
     }
 

@@ -87,6 +87,13 @@ final class NearLink: Sendable {
         if concerned.hasNewLink { linkChange.signal() }
     }
 
+    /// All keys have changed: what flights and loads have in hand is no value of any.
+    func tellOfChange(of concerned: Machine.Concerned) {
+        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
+        loadsUnderWay.forgetAll()
+        tell(concerned)
+    }
+
     /// What a request is sent under, after waiting for a connection that is being made.
     ///
     /// - Parameter look: asks the machine; nil is a reason to wait.
@@ -132,8 +139,12 @@ final class NearLink: Sendable {
                 switch await readEpoch() {
                 case .known(let epoch):
                     let concerned = revoking { $0.joined(attempt, epoch: epoch) }
-                    tell(concerned)
-                    if concerned.hasNewGeneration { cleared() }
+                    if concerned.hasNewGeneration {
+                        tellOfChange(of: concerned)
+                        cleared()
+                    } else {
+                        tell(concerned)
+                    }
                     return
                 case .beingWritten: break
                 case .unknown: tell(withMachine { $0.joinFailed(attempt) })

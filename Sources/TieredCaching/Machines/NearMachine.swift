@@ -105,18 +105,26 @@ package struct NearMachine<Flight: Equatable> {
         return startGeneration()
     }
 
-    /// Everything has changed, while the connection is up.
+    /// Everything has changed.
     package mutating func flushed() -> Concerned {
-        guard link == .joining || link == .current else { return Concerned() }
-        return startGeneration()
+        if link == .joining || link == .current { return startGeneration() }
+        // What is here is not even a fallback any more.
+        countGeneration()
+        return revokeBegun()
     }
 
     /// The key of the epoch was reported: it may have changed, or the server forgot that it tracks it. Entries wait to
     /// be served until it was read again.
-    package mutating func epochReported() {
-        guard link == .joining || link == .current else { return }
+    ///
+    /// - Returns: the flights under way, which newcomers must not share: what they answer may have been cleared.
+    package mutating func epochReported() -> [Flight] {
+        guard link == .joining || link == .current else { return [] }
         beginJoining()
+        return flights.values.map(\.flight)
     }
+
+    /// Whether the epoch's key was reported, and not read since: all entries may have been cleared.
+    private var isEpochInDoubt: Bool { link == .joining && epoch != nil }
 
     /// The epoch could neither be read nor written in the attempt number `attempt`, which goes on. Flights need not
     /// wait for it: a server that has no memory left may fail for hours.
@@ -142,7 +150,10 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The connection is lost, or could not be made.
     package mutating func lost(now: Int64) -> Concerned {
-        if link != .down { lostAt = now }
+        // Told with each attempt that fails: who has begun since has begun without a connection.
+        if link == .down { return Concerned() }
+        if isEpochInDoubt { countGeneration() }
+        lostAt = now
         link = .down
         epoch = nil
         return revokeBegun()
@@ -169,9 +180,17 @@ package struct NearMachine<Flight: Equatable> {
         }
     }
 
-    private mutating func startGeneration() -> Concerned {
+    /// Whether an entry may be a fallback, however old: one of an earlier generation may have been removed without a
+    /// report.
+    package func isOfLastGeneration(_ stamp: NearStamp) -> Bool { stamp.generation == generation && !isEpochInDoubt }
+
+    private mutating func countGeneration() {
         // The last number is that of the word that serves nothing.
         generation = generation + 2 == 1 << (64 - NearStamp.momentBits) ? 1 : generation + 1
+    }
+
+    private mutating func startGeneration() -> Concerned {
+        countGeneration()
         beginJoining()
         epoch = nil
         return revokeBegun()

@@ -11,17 +11,17 @@ import TieredCaching
 /// One connection: commands of any thread are collected, written in one piece, and matched with the replies in order.
 final class NIOConnection: ValkeyConnection {
     private let channel: any Channel
-    private let loop: any EventLoop
+    private let loop: EndingLoop
     private let handler: NIOLoopBound<PipelineHandler>
     private let outbox: Outbox
 
     /// How long a crowd may take to say what it wants: many times what a hundred callers take.
     private static var patience: TimeAmount { .milliseconds(2) }
 
-    init(channel: any Channel, handler: PipelineHandler) {
+    init(channel: any Channel, handler: PipelineHandler, loop: EndingLoop) {
         self.channel = channel
-        loop = channel.eventLoop
-        self.handler = NIOLoopBound(handler, eventLoop: loop)
+        self.loop = loop
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         outbox = handler.outbox
     }
 
@@ -43,7 +43,7 @@ final class NIOConnection: ValkeyConnection {
         switch duty {
         case .none, .refuse: break
         case .flushNow: perform(outbox.flush())
-        case .flushSoon where loop.inEventLoop: handler.value.flush()
+        case .flushSoon where channel.eventLoop.inEventLoop: handler.value.flush()
         // Tasks run in turn: behind those that have their answers and are about to ask for more. Others wait for it
         // too, so it is never less urgent than usual.
         case .flushSoon:
@@ -54,6 +54,9 @@ final class NIOConnection: ValkeyConnection {
         }
     }
 
-    func close() { channel.close(promise: nil) }
+    func close() {
+        if channel.eventLoop.inEventLoop { return channel.close(promise: nil) }
+        loop.execute { [channel] in channel.close(promise: nil) }
+    }
 }
 #endif

@@ -14,12 +14,12 @@ import TieredCaching
 final class NIOTransport: ValkeyTransport {
     private let configuration: ValkeyConfiguration
     private let group: MultiThreadedEventLoopGroup
-    private let loop: any EventLoop
+    private let loop: EndingLoop
 
     init(_ configuration: ValkeyConfiguration) {
         self.configuration = configuration
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        loop = group.next()
+        loop = EndingLoop(group.next())
     }
 
     func connect(
@@ -28,11 +28,12 @@ final class NIOTransport: ValkeyTransport {
         completion: @escaping @Sendable (Result<any ValkeyConnection, ValkeyIssue>) -> Void
     ) {
         let (configuration, loop) = (configuration, loop)
+        if loop.hasEnded { return completion(.failure(.unreachable("the tier was shut down"))) }
         guard 1...65_535 ~= configuration.port else {
             return completion(.failure(.unreachable("\(configuration.port) is no port: they go from 1 to 65535")))
         }
-        let bootstrap = ClientBootstrap(group: loop)
-            .connectTimeout(.nanoseconds(configuration.connectTimeout.wholeNanoseconds))
+        let bootstrap = ClientBootstrap(group: loop.loop)
+            .connectTimeout(.nanoseconds(configuration.boundedConnectTimeout.wholeNanoseconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -56,7 +57,7 @@ final class NIOTransport: ValkeyTransport {
                 do {
                     let handler = try channel.pipeline.syncOperations.handler(type: PipelineHandler.self)
                     if configuration.tls == nil { handler.outbox.open(DirectSocket(of: channel)) }
-                    completion(.success(NIOConnection(channel: channel, handler: handler)))
+                    completion(.success(NIOConnection(channel: channel, handler: handler, loop: loop)))
                 } catch {
                     completion(.failure(.unreachable("\(error)")))
                 }
@@ -66,10 +67,13 @@ final class NIOTransport: ValkeyTransport {
     }
 
     func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        loop.scheduleTask(in: .nanoseconds(delay.wholeNanoseconds), body)
+        loop.schedule(after: delay, body)
     }
 
-    func shutDown() async { try? await group.shutdownGracefully() }
+    func shutDown() async {
+        loop.end()
+        try? await group.shutdownGracefully()
+    }
 }
 
 extension String {

@@ -41,7 +41,8 @@ public struct ValkeyConfiguration: Sendable {
     public var longestPause: Duration
     /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
     /// fit into a reply are not asked for: they count as none, and are overwritten. Keys that would not fit are neither
-    /// asked for nor stored: their values are loaded each time. 64 MiB by default, and a few KiB at least, which the greeting takes.
+    /// asked for nor stored: their values are loaded each time. 64 MiB by default; the greeting takes a few KiB, without
+    /// which nothing connects.
     public var largestReply: Int
 
     /// Called with the reason whenever connecting has failed or a connection was lost, on the tier's thread: for logs.

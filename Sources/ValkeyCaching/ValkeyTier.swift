@@ -168,8 +168,8 @@ public final class ValkeyTier: RemoteTier {
 
     /// Tells those who have come what has been told to the others, on the transport's serial context.
     private func welcome() {
-        // Outside the lock: whoever looks may be the last to let go of a cache, and of values of the user's. Nobody else
-        // changes the list.
+        // Outside the lock: whoever looks may be the last to let go of a cache, and of values of the user's. Nobody
+        // else changes the list.
         let known = state.withLock { $0.subscribers }.filter { $0.object != nil }
         let (arrived, event) = state.withLock { state -> ([Subscriber], RemoteTierEvent?) in
             // Then ``shutDown()`` tells them.

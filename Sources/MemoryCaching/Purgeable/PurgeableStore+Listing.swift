@@ -35,8 +35,9 @@ extension PurgeableStore {
         repeat {
             mask = shardMask.load(ordering: .acquiring)
             all = (0..<Self.shardCount).flatMap(listed)
-            // The one split of a cache's life moves what was listed to shards that were not yet.
-        } while shardMask.load(ordering: .acquiring) != mask
+            // The one split of a cache's life moves what was listed to shards that were not yet. It says so at its end,
+            // in the first shard's lock: one that is under way is waited for.
+        } while locked(shard: 0) { _ in shardMask.load(ordering: .relaxed) } != mask
         return all.sorted { $0.rank < $1.rank }
     }
 

@@ -61,11 +61,14 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         options: TieredCacheOptions = .init(),
         cost: (@Sendable (Key, Value) -> Int)? = nil
     ) {
-        // Compiled here, where key and value are known.
-        let insert: NearCore<Key, Value>.Insertion = { near, entry, key, cost, effort, ticket in
-            near.engine.setValue(entry, forKey: key, cost: cost, recomputeCost: effort, ticket: ticket)
-        }
-        self.init(name, remote, codec, countLimit, totalCostLimit, options, cost, insert)
+        let code = NearCode<Key, Value>(
+            insert: { near, entry, key, cost, effort, ticket in
+                near.engine.setValue(entry, forKey: key, cost: cost, recomputeCost: effort, ticket: ticket)
+            },
+            pack: { Packed($0) },
+            unpack: { $0.value(as: Value.self) }
+        )
+        self.init(name, remote, codec, countLimit, totalCostLimit, options, cost, code)
     }
 
     @usableFromInline
@@ -77,7 +80,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
         _ totalCostLimit: Int,
         _ options: TieredCacheOptions,
         _ cost: (@Sendable (Key, Value) -> Int)?,
-        _ insert: @escaping NearCore<Key, Value>.Insertion
+        _ code: NearCode<Key, Value>
     ) {
         precondition(!name.isEmpty, "A tiered cache needs a name: it is a part of its keys in the remote tier.")
         let near = MemoryCache<Key, NearEntry<Value>>(
@@ -95,7 +98,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             keyspace: Keyspace(name: name, version: options.codecVersion),
             options: options
         )
-        core = NearCore(near: near, link: link, codec: codec, cost: cost, insert: insert)
+        core = NearCore(near: near, link: link, codec: codec, cost: cost, code: code)
         subscriber = NearSubscriber(core)
         remote.subscribe(subscriber)
     }
@@ -149,7 +152,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     nonisolated(nonsending) func readValue(forKey key: Key) async throws -> Value? {
         if link.servesDisconnected, let value = core.disconnectedValue(forKey: key) { return value }
         let course = course(TierFlight(isShared: false), key, key.description) { throw NothingToLoad() }
-        return try await course.readOnly()?.value(as: Value.self)
+        return try await course.readOnly().map(core.code.unpack)
     }
 
     private func course(
@@ -178,7 +181,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             // Another flight may have landed between the miss and the boarding.
             if let value = nearValue(forKey: key) {
                 link.landed(flight, forKey: name)
-                flight.land(.value(Packed(value)))
+                flight.land(.value(core.code.pack(value)))
                 return value
             }
             let course = course(flight, key, name, load)
@@ -193,7 +196,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             if case .left = outcome { wait.end(CancellationError()) } else { wait.end(outcome.error) }
         }
         switch outcome {
-        case .value(let parcel): return parcel.value(as: Value.self)
+        case .value(let parcel): return core.code.unpack(parcel)
         case .failure(let error): throw error
         case .left: throw CancellationError()
         }

@@ -155,8 +155,12 @@ extension World {
         processes[p].readingsLeft -= 1
         let flight = processes[p].nextFlight
         processes[p].nextFlight += 1
-        if processes[p].near.flight(of: Self.key) == nil { _ = processes[p].near.file(flight, forKey: Self.key) }
+        let footing = processes[p].near.beginAlone(flight, forKey: Self.key)
+        if footing == nil, processes[p].near.flight(of: Self.key) == nil {
+            _ = processes[p].near.file(flight, forKey: Self.key)
+        }
         processes[p].lookups[flight] = Lookup(
+            footing: footing,
             isReading: true,
             steps: [Step(step: .read)],
             mustSee: processes[p].ownVersion
@@ -194,7 +198,9 @@ extension World {
     mutating func perform(_ step: MissMachine<Int>.Step, _ p: Int, _ f: Int, _ lookup: inout Lookup) {
         switch step {
         case .read, .acquire:
-            lookup.footing = processes[p].near.begin(f, forKey: Self.key)
+            if !lookup.isReading || lookup.footing == nil {
+                lookup.footing = processes[p].near.begin(f, forKey: Self.key)
+            }
             if lookup.footing == nil {
                 lookup.next(.failed(stale: nil, mayHoldLease: false))
             } else if case .read = step {

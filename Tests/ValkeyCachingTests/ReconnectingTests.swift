@@ -123,6 +123,34 @@ struct ReconnectingTests {
         await tier.shutDown()
     }
 
+    /// Asks the tier when it goes: what a value of the user's may do that goes with its cache.
+    final class Asking: RemoteTierSubscriber {
+        let tier: ValkeyTier
+        init(_ tier: ValkeyTier) { self.tier = tier }
+        deinit { _ = tier.issue }
+        func receive(_ event: RemoteTierEvent) {}
+    }
+
+    @Test("Whoever goes while others come, goes outside every lock")
+    func goingWhileOthersCome() async throws {
+        let coming = Task.detached { [tier] in
+            // Some are there at any time, so that one often goes just when it is looked at.
+            var there = (0..<64).map { _ in Asking(tier) }
+            for number in 0..<200_000 {
+                there[number % there.count] = Asking(tier)
+                tier.subscribe(there[number % there.count])
+            }
+        }
+        let welcoming = Task.detached { [transport] in
+            while !Task.isCancelled { transport.step { $0 == .zero } }
+        }
+        await coming.value
+        welcoming.cancel()
+        await welcoming.value
+        transport.step { $0 == .zero }
+        await tier.shutDown()
+    }
+
     @Test("The loss is told where everything is told, behind what comes before it there")
     func lossOnTheContext() async throws {
         tier.start()

@@ -92,10 +92,6 @@ extension MemoryGovernor {
     /// much lies free in its heap that it cannot return, that is enough; if not, entries were smaller than they were
     /// taken for. In the last 32nd before the limit eviction goes on whatever it costs.
     ///
-    /// An allocator that returns memory to its own threads alone has returned nothing when the governor's thread looks
-    /// again. There, who does not wait evicts once what is missing, and leaves the rest to those who insert: else a
-    /// burst emptied the caches, and brought nothing meanwhile.
-    ///
     /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account
     /// of all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may
     /// be in a removal handler that waits for one of them, or the processor may be busy: who has waited 200 ms without
@@ -111,7 +107,7 @@ extension MemoryGovernor {
         }
         defer { if isAlone { state.withLock { $0.isMakingRoom = false } } }
         warmQueue?.drain()
-        let countsOnRelease = state.withLock { $0.ledger.countsOnRelease }
+        if !waiting, state.withLock({ !$0.ledger.countsOnRelease }) { return evictWhatOthersReturn() }
         var evicted = 0
         var most = 0
         for round in 0..<256 {
@@ -125,13 +121,6 @@ extension MemoryGovernor {
                 takeCensus(at: now, isUrgent: true)
                 if state.withLock({ $0.ledger.holes }) >= 4 * beyond { return }
                 evicted = 0
-            }
-            if !waiting, !countsOnRelease {
-                let least = look.used > look.marks.last ? look.marks.leastStep : 0
-                let freed = evict(max(beyond - holes, least))
-                state.withLock { $0.ledger.evicted(freed) }
-                trim(now, before: reading)
-                return
             }
             let step = min(beyond, max(look.marks.leastStep, beyond / 4))
             // What lies free already need only be returned.
@@ -148,6 +137,21 @@ extension MemoryGovernor {
             }
             if mustEvict, freed == 0, returned == 0 { return }
         }
+    }
+
+    /// Evicts what is missing, and leaves the rest to those who insert.
+    ///
+    /// An allocator that returns memory to its own threads alone has returned nothing when the governor's thread looks
+    /// again: a burst emptied the caches, step by step, and brought nothing meanwhile.
+    private func evictWhatOthersReturn() {
+        let now = self.now()
+        guard let reading = gauge.read(now: now, exact: true) else { return }
+        let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
+        guard look.used > look.marks.goal else { return }
+        let least = look.used > look.marks.last ? look.marks.leastStep : 0
+        let freed = evict(max(look.used - look.marks.goal - holes, least))
+        state.withLock { $0.ledger.evicted(freed) }
+        trim(now, before: reading)
     }
 
     /// Whether no other thread was making room; now one is.

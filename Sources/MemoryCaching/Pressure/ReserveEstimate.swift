@@ -54,7 +54,7 @@ struct ReserveEstimate: Sendable {
     }
 
     /// Whether what one thread evicts comes back though others have allocated it.
-    let countsOnRelease: Bool
+    private let countsOnRelease: Bool
     private var evicting = Rate()
     private var returning = Rate()
     private var inserters: [Inserter] = []

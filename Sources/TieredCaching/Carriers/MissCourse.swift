@@ -41,21 +41,21 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 
     func decode(_ bytes: [UInt8]) throws -> any Parcel {
         // Not `bytes.span`, which needs macOS 26.
-        Packed(try bytes.withUnsafeBytes { try core.codec.decode(RawSpan(_unsafeBytes: $0)) })
+        core.code.pack(try bytes.withUnsafeBytes { try core.codec.decode(RawSpan(_unsafeBytes: $0)) })
     }
 
-    func encode(_ parcel: any Parcel) throws -> [UInt8] { try core.codec.encode(parcel.value(as: Value.self)) }
+    func encode(_ parcel: any Parcel) throws -> [UInt8] { try core.codec.encode(core.code.unpack(parcel)) }
 
     func load() async throws -> any Parcel {
         // What the load asks for in turn is part of its span.
-        Packed(try await LoadSpan.step("cache.origin", cache: core.link.name, origin))
+        core.code.pack(try await LoadSpan.step("cache.origin", cache: core.link.name, origin))
     }
 
-    var fallback: (any Parcel)? { core.fallback(forKey: key).map { Packed($0) } }
+    var fallback: (any Parcel)? { core.fallback(forKey: key).map(core.code.pack) }
 
     func keep(_ parcel: any Parcel, of flight: TierFlight, _ progress: MissCourse.Progress) {
         guard let footing = progress.footing else { return }
-        let value = parcel.value(as: Value.self)
+        let value = core.code.unpack(parcel)
         core.keep(
             value,
             of: flight,

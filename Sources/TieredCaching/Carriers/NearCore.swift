@@ -14,6 +14,30 @@ struct NearEntry<Value: Sendable>: Sendable {
     @usableFromInline let stamp: NearStamp
 }
 
+/// What is compiled with the program, where key and value are known. Elsewhere their types are looked up by name at run
+/// time, for each value.
+@usableFromInline
+struct NearCode<Key, Value>: Sendable
+where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
+    /// Puts an entry into the near cache, with its cost, what it took to make and its ticket.
+    @usableFromInline
+    typealias Insertion =
+        @Sendable (MemoryCache<Key, NearEntry<Value>>, NearEntry<Value>, Key, Int, Double, LoadTicket) -> Void
+
+    let insert: Insertion
+    let pack: @Sendable (Value) -> any Parcel
+    let unpack: @Sendable (any Parcel) -> Value
+
+    @usableFromInline
+    init(
+        insert: @escaping Insertion,
+        pack: @escaping @Sendable (Value) -> any Parcel,
+        unpack: @escaping @Sendable (any Parcel) -> Value
+    ) {
+        (self.insert, self.pack, self.unpack) = (insert, pack, unpack)
+    }
+}
+
 /// The near cache at work: its entries, and what happens to them. It applies the remote tier's events on the thread
 /// that brings them.
 ///
@@ -31,20 +55,16 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// How far the removal of entries of ended generations has come; nil when it is done.
     private let sweep = Mutex<EngineSweep?>(nil)
 
-    /// Puts an entry into the near cache, with its cost, what it took to make and its ticket.
-    @usableFromInline
-    typealias Insertion =
-        @Sendable (MemoryCache<Key, NearEntry<Value>>, NearEntry<Value>, Key, Int, Double, LoadTicket) -> Void
-    private let insert: Insertion
+    let code: NearCode<Key, Value>
 
     init(
         near: MemoryCache<Key, NearEntry<Value>>,
         link: NearLink,
         codec: any CacheCodec<Value>,
         cost: (@Sendable (Key, Value) -> Int)?,
-        insert: @escaping Insertion
+        code: NearCode<Key, Value>
     ) {
-        self.insert = insert
+        self.code = code
         self.codec = codec
         self.cost = cost
         self.near = near
@@ -142,7 +162,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             $0.stamp(flight, forKey: name, readUnder: footing, freshUntil: freshUntil)
         }
         guard let stamp else { return }
-        insert(near, NearEntry(value: value, stamp: stamp), key, cost, Double(max(1, now - began)), flight.ticket)
+        code.insert(near, NearEntry(value: value, stamp: stamp), key, cost, Double(max(1, now - began)), flight.ticket)
     }
 
     /// Removes a few of the entries that ended generations have left. Nothing reports them, and nothing serves them.

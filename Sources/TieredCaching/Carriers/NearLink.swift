@@ -119,7 +119,7 @@ final class NearLink: Sendable {
             switch error as? RemoteTierError {
             // An answer: the remote tier works, and refuses this value or this key.
             case .full, .refused: breaker.succeeded()
-            // Nothing was sent.
+            // Nothing was sent, as a rule, and nothing else is known of the remote tier.
             case .tooLarge: breaker.withdrew(now: now)
             default: breaker.failed(now: now, jitter: .random(in: 0...1))
             }

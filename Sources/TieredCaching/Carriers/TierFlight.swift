@@ -9,20 +9,24 @@ import Synchronization
 
 /// A value of whatever type on its way through a miss, which knows none of the types: it is compiled once then, and not
 /// interpreted for each of them.
+@usableFromInline
 protocol Parcel: AnyObject, Sendable {}
 
 extension Parcel {
-    /// What is in it. There is no other kind of parcel, and a flight has those of one type: its link belongs to one
-    /// cache. So the type is asked in debug builds alone; finding its name takes as long as a search in a dictionary.
+    /// What is in it. There is no other kind of parcel, and a flight has those of one type.
+    @inlinable
     func value<Value: Sendable>(as type: Value.Type) -> Value {
-        unsafeDowncast(self, to: Packed<Value>.self).value
+        guard let packed = self as? Packed<Value> else { preconditionFailure("A flight of another type of values.") }
+        return packed.value
     }
 }
 
 /// The only kind of parcel there is.
+@usableFromInline
 final class Packed<Value: Sendable>: Parcel {
-    let value: Value
+    @usableFromInline let value: Value
 
+    @inlinable
     init(_ value: Value) { self.value = value }
 }
 

@@ -15,8 +15,8 @@ import _CacheTestSupport
 /// Allocators that keep what a thread has allocated for that thread, as mimalloc does.
 @Suite struct HeapsOfThreadsTests {
     /// Two threads have filled the cache, and one goes on: of what is evicted for it half lies in the other's heap,
-    /// where it is nobody's room and never comes back. Where holes counted, usage
-    /// went more than three times as far beyond the mark as insertions carry it.
+    /// where it is nobody's room and never comes back. Where holes counted, usage went more than three times as far
+    /// beyond the mark as insertions carry it.
     @Test(arguments: [0.1, 0.5, 0.9]) func whoGoesOnAloneStaysAtTheMark(returnable: Double) {
         var process = ModelProcess(arenas: 2, ledger: AdmissionLedger(countsOnRelease: false))
         process.keepsToArenas = true

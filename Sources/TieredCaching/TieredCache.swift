@@ -66,7 +66,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
                 near.engine.setValue(entry, forKey: key, cost: cost, recomputeCost: effort, ticket: ticket)
             },
             pack: { Packed($0) },
-            unpack: { $0.value(as: Value.self) }
+            unpack: Packed<Value>.unpacking()
         )
         self.init(name, remote, codec, countLimit, totalCostLimit, options, cost, code)
     }

@@ -53,8 +53,8 @@ private final class OwnThreads: TaskExecutor {
 
 @Suite("Flights that others displace")
 struct DisplacedFlightTests {
-    @Test("What a displaced lookup has read is not kept after a change", arguments: [true, false])
-    func displaced(changedByItself: Bool) async throws {
+    /// Two caches of one server, whose lookups stop between the answer of the remote tier and the insertion.
+    private func stoppingCaches() async -> [TieredCache<StoppingKey, String>] {
         let server = InProcessServer()
         var options = TieredCacheOptions()
         options.softTimeout = .seconds(60)
@@ -66,13 +66,26 @@ struct DisplacedFlightTests {
             }
         }
         await yieldUntil { caches.allSatisfy(\.isCoherent) }
+        return caches
+    }
+
+    /// A lookup that asks the remote tier alone, in a task that stops there.
+    private func reading(_ cache: TieredCache<StoppingKey, String>, _ stop: HashStop) -> Task<String?, any Error> {
+        HashStop.$current.withValue(stop) {
+            Task(executorPreference: OwnThreads()) { try await cache.value(forKey: Self.key) }
+        }
+    }
+
+    private static let key = StoppingKey("k")
+
+    @Test("What a displaced lookup has read is not kept after a change", arguments: [true, false])
+    func displaced(changedByItself: Bool) async throws {
+        let caches = await stoppingCaches()
         let (here, there) = (caches[0], caches[1])
-        let key = StoppingKey("k")
+        let key = Self.key
         try await there.setValue("old", forKey: key)
         let stop = HashStop()
-        let reading = HashStop.$current.withValue(stop) {
-            Task(executorPreference: OwnThreads()) { try await here.value(forKey: key) }
-        }
+        let reading = reading(here, stop)
         await stop.reached.pass()
         // Another lookup displaces the first, which nobody may share, and ends before the change.
         #expect(try await here.value(forKey: key) { "not asked" } == "old")
@@ -82,5 +95,24 @@ struct DisplacedFlightTests {
         #expect(try await reading.value == "old")
         #expect(here.nearValue(forKey: key) == nil)
         #expect(try await here.value(forKey: key) { "not asked" } == "new")
+    }
+    @Test("What a lookup has read beside another one is not kept after a change that comes when that one has ended")
+    func beside() async throws {
+        let caches = await stoppingCaches()
+        let (here, there) = (caches[0], caches[1])
+        try await there.setValue("old", forKey: Self.key)
+        let stops = [HashStop(), HashStop()]
+        let first = reading(here, stops[0])
+        await stops[0].reached.pass()
+        // The first one has the key, and is told of changes: the second one is told of none.
+        let second = reading(here, stops[1])
+        await stops[1].reached.pass()
+        stops[0].release()
+        #expect(try await first.value == "old")
+        try await there.setValue("new", forKey: Self.key)
+        #expect(here.nearValue(forKey: Self.key) == nil)
+        stops[1].release()
+        #expect(try await second.value == "old")
+        #expect(here.nearValue(forKey: Self.key) == nil)
     }
 }

@@ -114,7 +114,7 @@ struct FailingTierTests {
         for _ in 0..<4 { cache.core.link.noteFailure(RemoteTierError.timedOut) }
         await #expect(throws: RemoteTierError.tooLarge(9)) { try await cache.setValue("large", forKey: 1) }
         cache.core.link.noteFailure(RemoteTierError.timedOut)
-        #expect(cache.core.link.breaker.withLock { $0.state } != .closed(failures: 0))
+        #expect(cache.core.link.breaker.report { $0.state } != .closed(failures: 0))
         tier.fail(with: nil)
         await #expect(throws: RemoteTierError.disconnected) { try await cache.value(forKey: 1) }
     }

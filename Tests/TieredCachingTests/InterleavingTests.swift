@@ -30,6 +30,7 @@ struct InterleavingTests {
     /// Ways to be wrong, each of which the walk must catch.
     enum Fault {
         case none, keepsWithoutAsking, fillsWithoutLease, ignoresLostConnection, dropsOnlyBefore, displacesOnly
+        case keepsUnfiled
     }
 
     @Test(
@@ -43,6 +44,8 @@ struct InterleavingTests {
             Plan(lookups: [2, 0], changes: [0, 1], cuts: 0),
             Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true),
             Plan(lookups: [1, 0], changes: [1, 0], readings: [1, 0], isStored: true),
+            Plan(lookups: [0, 0], changes: [0, 1], readings: [3, 0], isStored: true),
+            Plan(lookups: [0, 0], changes: [0, 1], readings: [2, 0], isStored: true, cuts: 0),
         ]
     )
     func coherence(_ plan: Plan) {
@@ -61,6 +64,7 @@ struct InterleavingTests {
             Plan(lookups: [1, 0], changes: [0, 1], cuts: 0, fault: .ignoresLostConnection),
             Plan(lookups: [2, 0], changes: [1, 0], fault: .dropsOnlyBefore),
             Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true, fault: .displacesOnly),
+            Plan(lookups: [0, 0], changes: [0, 1], readings: [2, 0], isStored: true, fault: .keepsUnfiled),
         ]
     )
     func faults(_ plan: Plan) {

@@ -87,7 +87,7 @@ struct WaitingFlightTests {
         func waiting() -> NearMachine<Int> {
             var near = NearMachine<Int>()
             _ = near.connected(now: 0, aliveFor: .max)
-            _ = near.joined(near.joinAttempt, epoch: "e")
+            _ = near.joined(near.joinAttempt, prefix: "e")
             _ = near.file(1, forKey: "k")
             _ = near.begin(1, forKey: "k")
             _ = near.pause(1, forKey: "k")

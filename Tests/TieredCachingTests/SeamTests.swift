@@ -20,7 +20,7 @@ private final class LockProbe: Sendable {
     func callAsFunction() {
         guard let core = core.withLock({ $0 }) else { return }
         reads.increment()
-        core.link.breaker.withLock { _ in }
+        core.link.breaker.report { _ in }
         core.link.machine.withLock { _ in }
     }
 }

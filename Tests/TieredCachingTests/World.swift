@@ -97,7 +97,7 @@ struct World: Hashable {
                 cutsLeft: plan.cuts == index ? 1 : 0
             )
             _ = process.near.connected(now: 0, aliveFor: .max)
-            _ = process.near.joined(process.near.joinAttempt, epoch: "e")
+            _ = process.near.joined(process.near.joinAttempt, prefix: "e")
             return process
         }
     }
@@ -155,12 +155,10 @@ extension World {
         processes[p].readingsLeft -= 1
         let flight = processes[p].nextFlight
         processes[p].nextFlight += 1
-        let footing = processes[p].near.beginAlone(flight, forKey: Self.key)
-        if footing == nil, processes[p].near.flight(of: Self.key) == nil {
-            _ = processes[p].near.file(flight, forKey: Self.key)
-        }
+        let (footing, isFiled) = processes[p].near.beginAlone(flight, forKey: Self.key)
         processes[p].lookups[flight] = Lookup(
             footing: footing,
+            isRevoked: !isFiled && fault != .keepsUnfiled,
             isReading: true,
             steps: [Step(step: .read)],
             mustSee: processes[p].ownVersion
@@ -218,20 +216,11 @@ extension World {
         case .release: processes[p].up.append(.release(flight: f))
         case .keep(let value):
             guard let footing = lookup.footing else { return }
-            if fault == .keepsWithoutAsking {
-                let generation = processes[p].near.generation
-                lookup.keeping = Entry(
-                    value: value,
-                    stamp: NearStamp(generation: generation, freshUntil: 1 << 30)
-                )
-            } else if let stamp = processes[p].near.stamp(
-                f,
-                forKey: Self.key,
-                readUnder: footing,
-                freshUntil: 1 << 30
-            ) {
-                lookup.keeping = Entry(value: value, stamp: stamp)
-            }
+            let generation = fault == .keepsWithoutAsking ? processes[p].near.generation : footing.generation
+            lookup.keeping = Entry(
+                value: value,
+                stamp: NearStamp(generation: generation, freshUntil: 1 << 30)
+            )
         case .land(let value), .landStale(let value):
             if value < lookup.mustSee { violation = "an own change was not read" }
         case .fail: break
@@ -371,7 +360,7 @@ extension World {
         var concerned = processes[p].near.lost(now: 0)
         let again = processes[p].near.connected(now: 0, aliveFor: .max)
         concerned.revoked += again.revoked
-        _ = processes[p].near.joined(processes[p].near.joinAttempt, epoch: "e")
+        _ = processes[p].near.joined(processes[p].near.joinAttempt, prefix: "e")
         for flight in concerned.revoked { processes[p].lookups[flight]?.isRevoked = true }
         let lost = Set(requests.compactMap(\.flight) + unanswered.compactMap(\.flight))
         for f in lost {
@@ -411,7 +400,11 @@ extension World {
 extension World.Lookup {
     mutating func next(_ event: MissMachine<Int>.Event) {
         if isReading {
-            if case .found(let value) = event { steps = [.keep(value), .land(value)].map { World.Step(step: $0) } }
+            if case .found(let value) = event {
+                steps = [.keep(value), .land(value)].map { World.Step(step: $0) }
+            } else {
+                steps = [World.Step(step: .fail(RemoteTierError.disconnected))]
+            }
             return
         }
         steps = machine.next(event).map { World.Step(step: $0) }

@@ -17,22 +17,21 @@ struct Keyspace: Sendable {
 
     init(name: String, version: Int) { epochKey = "\(name):v\(version)" }
 
+    /// What every key of an epoch begins with.
+    func prefix(of epoch: String) -> String { "\(epochKey):\(epoch):" }
+
     /// The key in the remote tier.
-    func remoteKey(_ key: String, epoch: String) -> String {
+    static func remoteKey(_ key: String, prefix: String) -> String {
         var name = ""
         // Every miss makes one: room for all of it at once.
-        name.reserveCapacity(epochKey.utf8.count + epoch.utf8.count + key.utf8.count + 2)
-        name += epochKey
-        name += ":"
-        name += epoch
-        name += ":"
+        name.reserveCapacity(prefix.utf8.count + key.utf8.count)
+        name += prefix
         name += key
         return name
     }
 
     /// The key that a key of the remote tier stands for; nil if it is none of this keyspace and epoch.
-    func localKey(of remoteKey: String, epoch: String) -> String? {
-        let prefix = "\(epochKey):\(epoch):"
+    static func localKey(of remoteKey: String, prefix: String) -> String? {
         guard remoteKey.utf8.starts(with: prefix.utf8) else { return nil }
         return String(remoteKey.utf8.dropFirst(prefix.utf8.count))
     }

@@ -60,9 +60,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             value,
             of: flight,
             forKey: key,
-            name,
-            readUnder: footing,
-            freshUntil: progress.freshUntil,
+            stamp: NearStamp(generation: footing.generation, freshUntil: progress.freshUntil),
             cost: core.cost?(key, value) ?? progress.byteCount,
             began: progress.began,
             now: progress.now
@@ -133,10 +131,9 @@ final class MissCourse: Sendable {
         let now = link.now
         var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
         progress.footing = link.withMachine(at: now) { machine in
-            if let footing = machine.beginAlone(flight, forKey: name) { return footing }
-            // There may be one in a moment. It displaces nobody.
-            if machine.flight(of: name) == nil { _ = machine.file(flight, forKey: name) }
-            return nil
+            let (footing, isFiled) = machine.beginAlone(flight, forKey: name)
+            if !isFiled { flight.ticket.revoke() }
+            return footing
         }
         defer { link.landed(flight, forKey: name) }
         switch await read(&progress) {
@@ -159,7 +156,7 @@ final class MissCourse: Sendable {
         case .fill(let value): return .filled(await fill(value, &progress))
         case .release:
             if let footing = progress.footing {
-                let remoteKey = link.keyspace.remoteKey(name, epoch: footing.epoch)
+                let remoteKey = Keyspace.remoteKey(name, prefix: footing.prefix)
                 let (tier, token, limit) = (link.tier, progress.token, link.options.changeTimeout)
                 Task { try? await tier.release(remoteKey, lease: token, within: limit) }
             }
@@ -183,7 +180,7 @@ extension MissCourse {
         guard let remoteKey = remoteKey(progress) else {
             return .failed(stale: subject.fallback, mayHoldLease: false)
         }
-        guard link.breaker.withLock({ $0.permits(now: progress.now) }) else {
+        guard link.breaker.permits(now: progress.now) else {
             link.counters.remoteSkips.count()
             return .failed(stale: subject.fallback, mayHoldLease: false)
         }
@@ -263,7 +260,7 @@ extension MissCourse {
                 try await request(sentAt, .milliseconds(max(1, progress.patience)), &progress)
             }
             progress.passTime(to: link.now)
-            link.breaker.withLock { $0.succeeded() }
+            link.breaker.succeeded()
             return event
         } catch {
             progress.passTime(to: link.now)
@@ -300,7 +297,7 @@ extension MissCourse {
     }
 
     private func remoteKey(_ progress: Progress) -> String? {
-        progress.footing.map { link.keyspace.remoteKey(name, epoch: $0.epoch) }
+        progress.footing.map { Keyspace.remoteKey(name, prefix: $0.prefix) }
     }
 
     private func decoded(_ found: RemoteValue, _ sentAt: Int64, _ progress: inout Progress) -> Machine.Event? {

@@ -49,9 +49,9 @@ extension NearCore {
                 // A retry needs time of its own: one request may not use up all that is left.
                 let limit = attempt < retries ? max(1, rest / 2) : max(1, rest)
                 try await LoadSpan.step(operation, cache: near.name) {
-                    try await request(link.keyspace.remoteKey(name, epoch: footing.epoch), .milliseconds(limit))
+                    try await request(Keyspace.remoteKey(name, prefix: footing.prefix), .milliseconds(limit))
                 }
-                link.breaker.withLock { $0.succeeded() }
+                link.breaker.succeeded()
                 return
             } catch let error as RemoteTierError {
                 link.noteFailure(error)
@@ -89,6 +89,6 @@ extension NearCore {
             link.noteFailure(error)
             throw error
         }
-        link.breaker.withLock { $0.succeeded() }
+        link.breaker.succeeded()
     }
 }

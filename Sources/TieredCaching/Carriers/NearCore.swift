@@ -42,8 +42,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
 /// that brings them.
 ///
 /// A change takes the flight out of the machine and revokes its ticket in one step, then removes the entry. Keeping a
-/// value asks the machine first and the ticket under the entry's lock. So either the ticket is found revoked, or the
-/// entry is removed after it was kept.
+/// value asks the ticket under the entry's lock. So either the ticket is found revoked, or the entry is removed after it
+/// was kept.
 @usableFromInline
 final class NearCore<Key, Value>: Sendable
 where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
@@ -81,7 +81,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             removeSomeOfEndedGenerations()
         case .alive(let duration): link.withMachine { $0.alive(now: now, for: duration.milliseconds) }
         case .connected(let duration):
-            link.breaker.withLock { $0.succeeded() }
+            link.breaker.succeeded()
             // What has changed while there was no connection is not known.
             link.loadsUnderWay.forgetAll()
             link.tell(link.revoking { $0.connected(now: now, aliveFor: duration.milliseconds) })
@@ -98,8 +98,8 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             for flight in link.withMachine({ $0.epochReported() }) { flight.revokeSharing() }
             link.loadsUnderWay.forgetAll()
             join()
-        } else if let epoch = link.withMachine({ $0.epoch }),
-            let key = link.keyspace.localKey(of: remoteKey, epoch: epoch)
+        } else if let prefix = link.withMachine({ $0.prefix }),
+            let key = Keyspace.localKey(of: remoteKey, prefix: prefix)
         {
             link.counters.invalidations.count()
             let entryKey = Key(key)
@@ -145,23 +145,18 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Keeps what `flight` has read, unless its key has changed since.
     ///
     /// - Parameters:
+    ///   - stamp: the generation that the flight has asked under, and until when the value is fresh.
     ///   - began: when the miss began; what is worth most near is what took longest.
     ///   - now: when the remote tier's answer had come.
     func keep(
         _ value: Value,
         of flight: TierFlight,
         forKey key: Key,
-        _ name: String,
-        readUnder footing: NearLink.Machine.Footing,
-        freshUntil: Int64,
+        stamp: NearStamp,
         cost: Int,
         began: Int64,
         now: Int64
     ) {
-        let stamp = link.withMachine(at: now) {
-            $0.stamp(flight, forKey: name, readUnder: footing, freshUntil: freshUntil)
-        }
-        guard let stamp else { return }
         code.insert(near, NearEntry(value: value, stamp: stamp), key, cost, Double(max(1, now - began)), flight.ticket)
     }
 

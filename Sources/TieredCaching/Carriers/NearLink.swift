@@ -26,7 +26,7 @@ final class NearLink: Sendable {
     /// Whether near values are ever served though nothing proves them current: every miss asks.
     let servesDisconnected: Bool
     let counters = TierCounters()
-    let breaker = Mutex(CircuitBreaker())
+    let breaker = SharedBreaker()
     private let clock: LifetimeClock
     let machine = Mutex(Machine())
     /// Wakes those who wait for a connection that is being made.
@@ -115,7 +115,7 @@ final class NearLink: Sendable {
         }
         // Read before the lock: the clock may be the user's.
         let now = now
-        breaker.withLock { breaker in
+        breaker.report { breaker in
             switch error as? RemoteTierError {
             // An answer: the remote tier works, and refuses this value or this key.
             case .full, .refused: breaker.succeeded()
@@ -138,7 +138,7 @@ final class NearLink: Sendable {
             while withMachine({ $0.link == .joining && $0.joinAttempt == attempt }) {
                 switch await readEpoch() {
                 case .known(let epoch):
-                    let concerned = revoking { $0.joined(attempt, epoch: epoch) }
+                    let concerned = revoking { $0.joined(attempt, prefix: keyspace.prefix(of: epoch)) }
                     if concerned.hasNewGeneration {
                         tellOfChange(of: concerned)
                         cleared()

@@ -12,15 +12,6 @@ import Synchronization
 @usableFromInline
 protocol Parcel: AnyObject, Sendable {}
 
-extension Parcel {
-    /// What is in it. There is no other kind of parcel, and a flight has those of one type.
-    @inlinable
-    func value<Value: Sendable>(as type: Value.Type) -> Value {
-        guard let packed = self as? Packed<Value> else { preconditionFailure("A flight of another type of values.") }
-        return packed.value
-    }
-}
-
 /// The only kind of parcel there is.
 @usableFromInline
 final class Packed<Value: Sendable>: Parcel {
@@ -28,6 +19,18 @@ final class Packed<Value: Sendable>: Parcel {
 
     @inlinable
     init(_ value: Value) { self.value = value }
+
+    /// Takes values out of parcels that are of this type: there is no other kind, and a flight has those of one type.
+    ///
+    /// The type is looked up once, and not for each parcel.
+    @inlinable
+    static func unpacking() -> @Sendable (any Parcel) -> Value {
+        let type: any Parcel.Type = Packed<Value>.self
+        return { parcel in
+            precondition(Swift.type(of: parcel) == type, "A flight of another type of values.")
+            return unsafeDowncast(parcel, to: Packed<Value>.self).value
+        }
+    }
 }
 
 /// How a flight ended for one of its waiters.

@@ -15,8 +15,10 @@
 ///    or after it: in the first case the flight is revoked, in the second the entry is removed.
 ///    The permission goes in the same step in which the flight does: another change, which finds no flight, may remove
 ///    the entry and return before the first change goes on.
-/// 2. *Inclusion.* Only what a filed flight has read through the tracked connection is stamped. Nothing else is known
-///    to be reported when it changes.
+/// 2. *Inclusion.* A flight keeps only what it has read through the tracked connection while it was filed. Nothing else
+///    is known to be reported when it changes. So a flight that is not filed has no permission: it loses it where
+///    another has its place, and with everything that takes it out but its own end. The permission is all that there is
+///    to ask before a value is kept.
 /// 3. *Generation.* Whatever interrupts the stream of reports (a lost connection, a flush, a cleared keyspace) ends the
 ///    generation. A stamp of another generation is not served, so a flush costs nothing per entry. A new generation is
 ///    served only after it has *joined*: the connection tracks, and the epoch of the keyspace is known.
@@ -42,7 +44,8 @@ package struct NearMachine<Flight: Equatable> {
     /// What a request to the remote tier is sent under.
     package struct Footing: Hashable {
         package let generation: UInt64
-        package let epoch: String
+        /// What every key of the keyspace begins with in the remote tier.
+        package let prefix: String
     }
 
     /// Flights that an event concerns.
@@ -69,9 +72,9 @@ package struct NearMachine<Flight: Equatable> {
     /// Whether the present attempt to join has met a failure, and goes on trying.
     private var isJoinFailing = false
 
-    /// The part of every key that changes when the keyspace is cleared; nil while it is not known. While the machine
-    /// joins again because the epoch's key was reported, it is the last one known.
-    package private(set) var epoch: String?
+    /// What every key of the keyspace begins with: another epoch makes it another one. Nil while the epoch is not known.
+    /// While the machine joins again because the epoch's key was reported, it is the last one known.
+    package private(set) var prefix: String?
     private var now: Int64 = 0
     private var flights: [String: Filed] = [:]
 
@@ -124,7 +127,7 @@ package struct NearMachine<Flight: Equatable> {
     }
 
     /// Whether the epoch's key was reported, and not read since: all entries may have been cleared.
-    private var isEpochInDoubt: Bool { link == .joining && epoch != nil }
+    private var isEpochInDoubt: Bool { link == .joining && prefix != nil }
 
     /// The epoch could neither be read nor written in the attempt number `attempt`, which goes on. Flights need not
     /// wait for it: a server that has no memory left may fail for hours.
@@ -135,14 +138,16 @@ package struct NearMachine<Flight: Equatable> {
     }
 
     /// The epoch was read in the attempt to join number `attempt`. Nil if another attempt has begun since.
-    package mutating func joined(_ attempt: Int, epoch: String) -> Concerned? {
+    ///
+    /// - Parameter prefix: what the epoch has keys begin with.
+    package mutating func joined(_ attempt: Int, prefix: String) -> Concerned? {
         guard link == .joining, attempt == joinAttempt else { return nil }
         // The generation goes on where only the report of an unchanged epoch has interrupted it.
-        let isCleared = self.epoch != nil && self.epoch != epoch
+        let isCleared = self.prefix != nil && self.prefix != prefix
         var concerned = isCleared ? startGeneration() : Concerned()
         concerned.hasNewGeneration = isCleared
         link = .current
-        self.epoch = epoch
+        self.prefix = prefix
         concerned.woken = wakeAll()
         concerned.hasNewLink = true
         return concerned
@@ -155,7 +160,7 @@ package struct NearMachine<Flight: Equatable> {
         if isEpochInDoubt { countGeneration() }
         lostAt = now
         link = .down
-        epoch = nil
+        prefix = nil
         return revokeBegun()
     }
 
@@ -192,7 +197,7 @@ package struct NearMachine<Flight: Equatable> {
     private mutating func startGeneration() -> Concerned {
         countGeneration()
         beginJoining()
-        epoch = nil
+        prefix = nil
         return revokeBegun()
     }
 
@@ -232,13 +237,16 @@ package struct NearMachine<Flight: Equatable> {
         return footing
     }
 
-    /// As ``begin(_:forKey:)``, for a flight that nobody shares and that has not been filed. It displaces nobody: where
-    /// another one has the key it is told of no change, and keeps nothing.
-    package mutating func beginAlone(_ flight: Flight, forKey key: String) -> Footing? {
-        guard let footing else { return nil }
+    /// Files a flight that nobody shares, and that displaces nobody, and has it ask the remote tier.
+    ///
+    /// - Returns: what it asks under, nil if it cannot ask now; and whether it is filed. Where another one has the key
+    ///   it is not: it is to be revoked, because it is told of no change.
+    package mutating func beginAlone(_ flight: Flight, forKey key: String) -> (footing: Footing?, isFiled: Bool) {
+        let footing = footing
         // One search as a rule.
-        if let other = flights.updateValue(Filed(flight: flight, stage: .begun), forKey: key) { flights[key] = other }
-        return footing
+        let other = flights.updateValue(Filed(flight: flight, stage: footing == nil ? .waiting : .begun), forKey: key)
+        if let other { flights[key] = other }
+        return (footing, other == nil)
     }
 
     /// The flight is about to ask the origin.
@@ -265,8 +273,8 @@ package struct NearMachine<Flight: Equatable> {
 
     /// What a request sent now is sent under; nil where none can be.
     package var footing: Footing? {
-        guard link == .current, let epoch else { return nil }
-        return Footing(generation: generation, epoch: epoch)
+        guard link == .current, let prefix else { return nil }
+        return Footing(generation: generation, prefix: prefix)
     }
 
     /// Whether there may be a footing in a moment, so that a flight had better wait for it.
@@ -287,17 +295,6 @@ package struct NearMachine<Flight: Equatable> {
         }
         flights[key] = nil
         return Concerned(revoked: [filed.flight])
-    }
-
-    /// The stamp of what `flight` has read under `footing`; nil if it must not be kept.
-    package func stamp(
-        _ flight: Flight,
-        forKey key: String,
-        readUnder footing: Footing,
-        freshUntil: Int64
-    ) -> NearStamp? {
-        guard link == .current, footing.generation == generation, flights[key]?.flight == flight else { return nil }
-        return NearStamp(generation: generation, freshUntil: freshUntil)
     }
 
     /// The flight has ended, and what it had to keep is kept: newcomers start another.

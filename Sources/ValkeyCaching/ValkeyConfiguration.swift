@@ -34,15 +34,17 @@ public struct ValkeyConfiguration: Sendable {
     ///
     /// When the network is cut, near values are served for ``heartbeat`` plus ``timeout`` at most.
     public var timeout: Duration
-    /// How long connecting may take. 500 ms by default, and 1 ms at least.
+    /// How long connecting may take, and before that finding the addresses of ``host``. 500 ms by default, and 1 ms at
+    /// least.
     public var connectTimeout: Duration
     /// The longest pause between two attempts to connect to a server that cannot be reached, or that breaks off before
     /// the first heartbeat. 250 ms by default, so that service is back within a second of the server's return.
     public var longestPause: Duration
-    /// The largest reply that is accepted, in bytes. A server that sends more is disconnected. Values that would not
-    /// fit into a reply are not asked for: they count as none, and are overwritten. Keys that would not fit are neither
-    /// asked for nor stored: their values are loaded each time. 64 MiB by default; the greeting takes a few KiB, without
-    /// which nothing connects.
+    /// The largest reply that is accepted, in bytes. A server that sends more is disconnected, and so is one that sends
+    /// lists of more items than take as much memory, at 48 bytes each. Values that would not fit into a reply are not
+    /// asked for: they count as none, and are overwritten. Keys that would not fit are neither asked for nor stored:
+    /// their values are loaded each time. 64 MiB by default; the greeting takes a few KiB, without which nothing
+    /// connects.
     public var largestReply: Int
 
     /// Called with the reason whenever connecting has failed or a connection was lost, on the tier's thread: for logs.

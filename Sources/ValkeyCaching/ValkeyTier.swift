@@ -54,6 +54,8 @@ public final class ValkeyTier: RemoteTier {
         var aliveUntil = ContinuousClock.now
         var issue: ValkeyIssue?
         var scripts = Scripts()
+        /// The end of the tier, once it was shut down.
+        var ending: Task<Void, Never>?
     }
 
     enum Phase {
@@ -125,13 +127,22 @@ public final class ValkeyTier: RemoteTier {
 
     /// Closes the connection for good and waits until the tier's thread has ended. Operations fail from now on.
     public func shutDown() async {
-        let (isFirst, connection) = state.withLock { state in
-            defer { state.phase = .stopped }
-            return (!state.isStopped, state.anyConnection)
+        let ending = state.withLock { state in
+            if let ending = state.ending { return ending }
+            let connection = state.anyConnection
+            state.phase = .stopped
+            // One for all who call: what it tells comes on one thread at a time.
+            let ending = Task { await self.end(connection) }
+            state.ending = ending
+            return ending
         }
+        await ending.value
+    }
+
+    private func end(_ connection: (any ValkeyConnection)?) async {
         linkChange.signal()
         // Behind what is being told there now.
-        if isFirst { transport.schedule(after: .zero) { self.publish(.lost) } }
+        transport.schedule(after: .zero) { self.publish(.lost) }
         connection?.close()
         await transport.shutDown()
         // Nothing is told there any more: neither that, perhaps, nor what was to be told to those who have just come.
@@ -193,7 +204,8 @@ public final class ValkeyTier: RemoteTier {
         guard items.first?.text == "invalidate", items.count == 2 else { return }
         let ownReport = ownReport.withLock { $0.take() }
         if case .array(let keys) = items[1] {
-            if keys.count == 1, let ownReport, keys[0].text == ownReport { return }
+            // Byte by byte: two keys may be equal as texts.
+            if keys.count == 1, let ownReport, keys[0].text?.utf8.elementsEqual(ownReport.utf8) ?? false { return }
             publish(.invalidated(keys.compactMap(\.text)))
         } else {
             publish(.flushed)

@@ -11,11 +11,12 @@ import NIOPosix
 import Synchronization
 import TieredCaching
 import Testing
+import _CacheTestSupport
 
 @testable import ValkeyCaching
 
 /// One connection to a server that says what a test wants it to say.
-@Suite("A connection", .serialized)
+@Suite("A connection", .serialized, .timeLimit(.minutes(10)))
 struct ConnectionTests {
     /// Answers the first bytes that come with `answer`.
     private final class Answering: ChannelInboundHandler, Sendable {
@@ -108,6 +109,37 @@ struct ConnectionTests {
         await transport.shutDown()
         #expect(pushes.load(ordering: .relaxed) == 1)
         try await server.close()
+    }
+
+    @Test("A connection that is closed as soon as it is there answers all, and lets go of the socket")
+    func closedAtOnce() async throws {
+        let server = try await listen("")
+        let transport = NIOTransport(ValkeyConfiguration(port: server.localAddress!.port!))
+        let left = Mutex<Weak?>(nil)
+        let result: Result<[RESPValue], RemoteTierError> = await withCheckedContinuation { continuation in
+            transport.connect(push: { _ in }, closed: { _ in }) { result in
+                guard case .success(let connection) = result else {
+                    Issue.record("It is not connected.")
+                    return
+                }
+                left.withLock { $0 = Weak(connection) }
+                connection.send([["A".bytes]], within: .seconds(60)) {
+                    // As a greeting does, which closes where its tier is gone.
+                    withExtendedLifetime(connection) {}
+                    continuation.resume(returning: $0)
+                }
+                connection.close()
+            }
+        }
+        #expect(result == .failure(.disconnected))
+        await transport.shutDown()
+        await yieldUntil { left.withLock { $0?.object == nil } }
+        try await server.close()
+    }
+
+    private struct Weak: Sendable {
+        weak var object: (any ValkeyConnection)?
+        init(_ object: any ValkeyConnection) { self.object = object }
     }
 
     @Test("Who asks when all is over is told so")

@@ -87,6 +87,18 @@ struct ParserTests {
         }
     }
 
+    @Test("The smallest items fill no more memory than the largest value may")
+    func smallItems() throws {
+        // Three bytes each here, and 24 as values.
+        let largest = 1 << 20
+        #expect(throws: RESPError.tooLarge) {
+            try Self.parse("*300000\r\n" + String(repeating: "_\r\n", count: 300_000), pieces: 4_096, largest: largest)
+        }
+        let few = largest / 48
+        let read = try Self.parse("*\(few)\r\n" + String(repeating: "_\r\n", count: few), largest: largest)
+        #expect(read == [.array(Array(repeating: .null, count: few))])
+    }
+
     @Test("Mutated bytes are read or refused, and read alike in any pieces")
     func fuzz() throws {
         let seed = UInt64.random(in: .min ... .max)

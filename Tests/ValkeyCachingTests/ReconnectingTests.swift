@@ -123,6 +123,31 @@ struct ReconnectingTests {
         await tier.shutDown()
     }
 
+    /// Notes whether it is told of two things at once.
+    final class Overlapping: RemoteTierSubscriber {
+        private let isReceiving = Atomic(false)
+        private let overlaps = Atomic(0)
+        var overlapCount: Int { overlaps.load(ordering: .acquiring) }
+        func receive(_ event: RemoteTierEvent) {
+            if isReceiving.exchange(true, ordering: .acquiringAndReleasing) { overlaps.add(1, ordering: .relaxed) }
+            for _ in 0..<1_000 { _ = isReceiving.load(ordering: .acquiring) }
+            isReceiving.store(false, ordering: .releasing)
+        }
+    }
+
+    @Test("However many shut the tier down at once, it tells one thing after the other")
+    func shutDownAtOnce() async throws {
+        for _ in 0..<300 {
+            let tier = ValkeyTier(ValkeyConfiguration(), transport: SteppedTransport())
+            let subscriber = Overlapping()
+            tier.subscribe(subscriber)
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { await tier.shutDown() } }
+            }
+            #expect(subscriber.overlapCount == 0)
+        }
+    }
+
     /// Asks the tier when it goes: what a value of the user's may do that goes with its cache.
     final class Asking: RemoteTierSubscriber {
         let tier: ValkeyTier

@@ -15,9 +15,11 @@ final class NIOTransport: ValkeyTransport {
     private let configuration: ValkeyConfiguration
     private let group: MultiThreadedEventLoopGroup
     private let loop: EndingLoop
+    private let lookup: HostLookup
 
-    init(_ configuration: ValkeyConfiguration) {
+    init(_ configuration: ValkeyConfiguration, lookup: HostLookup = HostLookup()) {
         self.configuration = configuration
+        self.lookup = lookup
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = EndingLoop(group.next())
     }
@@ -32,7 +34,48 @@ final class NIOTransport: ValkeyTransport {
         guard 1...65_535 ~= configuration.port else {
             return completion(.failure(.unreachable("\(configuration.port) is no port: they go from 1 to 65535")))
         }
-        let bootstrap = ClientBootstrap(group: loop.loop)
+        let connected = { @Sendable (result: Result<any Channel, any Error>) in
+            switch result {
+            case .success(let channel):
+                do {
+                    let handler = try channel.pipeline.syncOperations.handler(type: PipelineHandler.self)
+                    if configuration.tls == nil { handler.outbox.open(DirectSocket(of: channel)) }
+                    completion(.success(NIOConnection(channel: channel, handler: handler, loop: loop)))
+                } catch {
+                    completion(.failure(.unreachable("\(error)")))
+                }
+            case .failure(let error): completion(.failure(.unreachable("\(error)")))
+            }
+        }
+        let (host, port) = (configuration.host, configuration.port)
+        if let address = try? SocketAddress(ipAddress: host, port: port) {
+            return bootstrap(push, closed).connect(to: address).whenComplete(connected)
+        }
+        // Of the addresses and the end of patience, whatever comes first. Both come on the event loop.
+        let isOver = NIOLoopBoundBox.makeBoxSendingValue(false, eventLoop: loop.loop)
+        lookup.find(host, port: port) { addresses in
+            loop.execute { [self] in
+                if isOver.value { return }
+                isOver.value = true
+                let resolver = KnownAddresses(loop: loop.loop, addresses: addresses)
+                let bootstrap = bootstrap(push, closed).resolver(resolver)
+                bootstrap.connect(host: host, port: port).whenComplete(connected)
+            }
+        }
+        loop.schedule(after: configuration.boundedConnectTimeout) {
+            if isOver.value { return }
+            isOver.value = true
+            completion(.failure(.unreachable("the addresses of \(host) are not found in time")))
+        }
+    }
+
+    /// What makes a connection, up to its pipeline.
+    private func bootstrap(
+        _ push: @escaping @Sendable ([RESPValue]) -> Void,
+        _ closed: @escaping @Sendable (_ reason: String?) -> Void
+    ) -> ClientBootstrap {
+        let configuration = configuration
+        return ClientBootstrap(group: loop.loop)
             .connectTimeout(.nanoseconds(configuration.boundedConnectTimeout.wholeNanoseconds))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
@@ -51,19 +94,6 @@ final class NIOTransport: ValkeyTransport {
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
-        bootstrap.connect(host: configuration.host, port: configuration.port).whenComplete { result in
-            switch result {
-            case .success(let channel):
-                do {
-                    let handler = try channel.pipeline.syncOperations.handler(type: PipelineHandler.self)
-                    if configuration.tls == nil { handler.outbox.open(DirectSocket(of: channel)) }
-                    completion(.success(NIOConnection(channel: channel, handler: handler, loop: loop)))
-                } catch {
-                    completion(.failure(.unreachable("\(error)")))
-                }
-            case .failure(let error): completion(.failure(.unreachable("\(error)")))
-            }
-        }
     }
 
     func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {

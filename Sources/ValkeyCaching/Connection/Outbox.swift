@@ -131,7 +131,7 @@ final class Outbox: Sendable {
     // MARK: The event loop
 
     /// Callers may write by themselves from now on.
-    func open(_ socket: DirectSocket?) { state.withLock { $0.socket = socket } }
+    func open(_ socket: DirectSocket?) { state.withLock { if !$0.isClosed { $0.socket = socket } } }
 
     /// The event loop reads, and will flush: moves requests to where they wait for their replies.
     func beginReading(_ pending: inout CircularBuffer<Request>) {

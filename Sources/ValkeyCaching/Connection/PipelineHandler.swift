@@ -76,9 +76,12 @@ final class PipelineHandler: ChannelInboundHandler {
         ) { _ in bound.value.failLate() }
     }
 
+    /// The last that it hears. One that is closed as soon as it is connected never was active, and so never becomes
+    /// inactive.
     func handlerRemoved(context: ChannelHandlerContext) {
         deadlines?.cancel()
         self.context = nil
+        end()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -139,17 +142,23 @@ final class PipelineHandler: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        isOver = true
+        // The tier hears of the loss first: what its requests fail with, or are refused with from now on, must not be
+        // taken for news of a live connection.
+        closed(reason)
+        end()
+        context.fireChannelInactive()
+    }
+
+    /// Nothing is sent or answered any more, and the socket is let go of.
+    private func end() {
         // Perhaps between two replies of one request: whoever a push is passed on to may close.
         isOver = true
         var unanswered = pending
         pending.removeAll()
         (replies, missing) = ([], 0)
-        // The tier hears of the loss first: what its requests fail with, or are refused with from now on, must not be
-        // taken for news of a live connection.
-        closed(reason)
         outbox.close(&unanswered)
         for request in unanswered { request.completion?(.failure(.disconnected)) }
-        context.fireChannelInactive()
     }
 }
 #endif

@@ -8,8 +8,9 @@
 /// Reads RESP3 values from bytes that come in pieces.
 ///
 /// It trusts nothing that a server says about lengths: memory grows with the bytes that have come and with nothing
-/// else. A value has a largest size and depth; a value that is cut is continued where it stopped, so the time is
-/// proportional to the bytes, in whatever pieces they come.
+/// else. Small values take more room here than in the reply: there is a largest number of them. A value has a largest
+/// size and depth; a value that is cut is continued where it stopped, so the time is proportional to the bytes, in
+/// whatever pieces they come.
 struct RESPParser {
     /// The most bytes that one value may take, with all that it contains.
     let largestValue: Int
@@ -19,12 +20,17 @@ struct RESPParser {
     /// The deepest nesting. Replies to a cache have three levels.
     static var deepestNesting: Int { 8 }
 
+    /// The most items that one value may have, in all that it contains: their places take as much memory as its bytes
+    /// may, twice as much as they need while arrays grow by doubling. A greeting has some twenty.
+    private let mostItems: Int
+
     private var buffer: [UInt8] = []
     /// What has been parsed of the buffer, and how far an end of line has been looked for beyond that.
     private var position = 0
     private var searched = 0
-    /// The bytes of the present value that have been parsed, across calls.
+    /// The bytes of the present value that have been parsed, across calls, and its items.
     private var size = 0
+    private var itemCount = 0
     private var open: [Aggregate] = []
 
     fileprivate struct Aggregate {
@@ -37,7 +43,10 @@ struct RESPParser {
 
     /// - Parameter largestValue: bytes of a reply at most; no more than half of what an `Int` holds, so that places
     ///   behind it can be reckoned with.
-    init(largestValue: Int) { self.largestValue = min(largestValue, .max / 2) }
+    init(largestValue: Int) {
+        self.largestValue = min(largestValue, .max / 2)
+        mostItems = max(1024, largestValue / (2 * MemoryLayout<RESPValue>.stride))
+    }
 
     /// Adds bytes that have come.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -58,9 +67,11 @@ struct RESPParser {
             // A value may be the last one of what contains it, and that of what contains that.
             while true {
                 guard var parent = open.popLast() else {
-                    size = 0
+                    (size, itemCount) = (0, 0)
                     return value
                 }
+                itemCount += 1
+                guard itemCount <= mostItems else { throw .tooLarge }
                 parent.items.append(value)
                 parent.remaining -= 1
                 if parent.remaining > 0 {

@@ -20,8 +20,8 @@ public import Synchronization
 /// process is seen by the others as soon as the report arrives; when a connection is cut, after the tier's heartbeat
 /// and timeout at most. A process reads its own changes: once ``setValue(_:forKey:expiresAfter:)`` or
 /// ``removeValue(forKey:)`` has returned, no lookup in this process answers with the value from before, except as a
-/// fallback that the options allow. One that has thrown may not have reached the server: this process has then
-/// forgotten its near value, and lookups answer with what the server has, which may be the value from before.
+/// fallback that the options allow. One that has thrown may not have reached the server: this cache has then forgotten
+/// its near value, and lookups answer with what the server has, which may be the value from before.
 ///
 /// **One load.** Callers in one process share one lookup. Between processes, a lease in the remote tier lets one of
 /// them make the value while the others wait; if it dies, another one takes over when the lease ends. This is an
@@ -215,7 +215,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     ///   - lifetime: how long it stays fresh; nil for ``TieredCacheOptions/lifetime``.
     /// - Throws: what the codec throws, or ``RemoteTierError``. After ``RemoteTierError/timedOut`` and
     ///   ``RemoteTierError/disconnected`` it is unknown whether the remote tier has the new value; after any other
-    ///   error it has what it had before. This process has forgotten its near value in any case.
+    ///   error it has what it had before. This cache has forgotten its near value in any case.
     public nonisolated(nonsending) func setValue(
         _ value: Value,
         forKey key: Key,
@@ -249,7 +249,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// Forgets all values of this cache's name and codec version, in all tiers and processes, at once. The bytes in the
     /// remote tier stay until their lifetimes are over, but no process finds them.
     ///
-    /// - Throws: ``RemoteTierError``. This process has forgotten its near values in any case.
+    /// - Throws: ``RemoteTierError``. This cache has forgotten its near values in any case.
     /// - Complexity: O(1).
     public nonisolated(nonsending) func removeAll() async throws { try await core.clear() }
 

@@ -20,8 +20,10 @@ public struct TieredCacheOptions: Sendable {
     /// What a lookup does while there is no connection; ``Disconnection/miss`` by default.
     public var whileDisconnected: Disconnection
 
-    /// How long one operation of the remote tier may take during a lookup. After that, the fallback value or the
-    /// origin answers. 100 ms by default.
+    /// How long one operation of the remote tier may take during a lookup, or the wait for a connection that is being
+    /// made. After that, the fallback value or the origin answers. 100 ms by default, and 1 ms at least for an
+    /// operation. A lookup that finds nothing has two operations before the origin is asked, and one behind it that
+    /// stores the value.
     public var softTimeout: Duration
 
     /// How long the origin, or the process that holds the lease, may take before a fallback value is served instead.

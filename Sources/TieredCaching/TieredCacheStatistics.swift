@@ -17,12 +17,13 @@ public struct TieredCacheStatistics: Sendable {
     public var loads = 0
     /// Calls of the origin that threw.
     public var loadFailures = 0
-    /// Times that a lookup waited for whoever has the lease to make the value: another process, or a load that the
-    /// callers in this one have left.
+    /// Lookups that waited for whoever has the lease to make the value: another process, or a load that the callers in
+    /// this one have left. Callers that share one lookup count once.
     public var leaseWaits = 0
     /// Lookups answered with a value that was no longer fresh, or not known to be current.
     public var staleHits = 0
-    /// Keys reported as changed by the remote tier, those whose lease has ended among them.
+    /// Reports of changed keys by the remote tier, those of keys whose lease has ended among them. A change of this
+    /// process is reported once when it is done, and again by a server that knew that this process had read the key.
     public var invalidations = 0
     /// Generations of the near cache: connections, flushes and cleared keyspaces. A cache that clears its own keyspace
     /// begins two, before it and after.

@@ -6,9 +6,20 @@
 
 import Synchronization
 
-/// A call of the origin that can be waited for more than once, each time for a while. It is cancelled with the task
-/// that waits for it.
+/// A call of the origin that can be waited for more than once, each time for a while.
+///
+/// It is cancelled with the task of the flight that began it, until that leaves it to others: then it goes on for
+/// whoever asks next.
 final class LoadInBackground<Value: Sendable>: Sendable {
+    /// What came of waiting for a load.
+    enum Outcome {
+        case ended(Result<Value, any Error>)
+        /// It takes longer than the limit, and goes on.
+        case isSlow
+        /// The task that waits was cancelled; the load goes on.
+        case left
+    }
+
     private let state = Mutex<Result<Value, any Error>?>(nil)
     /// Several flights may wait, one after the other and for a moment at once.
     private let ended = ChangeSignal()
@@ -17,9 +28,11 @@ final class LoadInBackground<Value: Sendable>: Sendable {
 
     init(_ load: @escaping @Sendable () async throws -> Value) { self.load = load }
 
-    /// What the load ended with; nil if it takes longer than `limit`.
-    nonisolated(nonsending) func result(within limit: Duration?) async -> Result<Value, any Error>? {
-        guard let limit else { return await finish() }
+    /// Waits for the end of the load, for `limit` at most where there is one.
+    ///
+    /// - Parameter isOwn: whether the load is cancelled with the task that waits.
+    nonisolated(nonsending) func outcome(within limit: Duration?, isOwn: Bool) async -> Outcome {
+        if limit == nil, isOwn { return .ended(await finish()) }
         if task.withLock({ $0 == nil }) {
             let task = Task {
                 let result = await run()
@@ -28,8 +41,15 @@ final class LoadInBackground<Value: Sendable>: Sendable {
             }
             self.task.withLock { $0 = task }
         }
-        return await ended.first(within: limit) { state.withLock { $0 } }
+        let found = await ended.first(within: limit ?? .seconds(Int64.max)) { state.withLock { $0 } }
+        if let found { return .ended(found) }
+        if !Task.isCancelled { return .isSlow }
+        // A load that others may take over is not in anybody's hand.
+        return isOwn ? .ended(await finish()) : .left
     }
+
+    /// How many flights wait for a load in the background; for tests.
+    var waiterCount: Int { ended.waiterCount }
 
     /// Waits until a load that has begun in the background has ended.
     nonisolated(nonsending) func end() async { await task.withLock { $0 }?.value }
@@ -53,15 +73,15 @@ final class LoadInBackground<Value: Sendable>: Sendable {
 /// fails, gives no lease that would keep the next flight from asking the origin again. That flight takes over the load.
 final class LoadsUnderWay: Sendable {
     typealias Load = LoadInBackground<any Parcel>
-    private let loads = Mutex<[String: Load]>([:])
+    private let loads = Mutex<[KeyName: Load]>([:])
 
-    subscript(name: String) -> Load? { loads.withLock { $0[name] } }
+    subscript(name: String) -> Load? { loads.withLock { $0[KeyName(name)] } }
 
     /// Adds a load that has begun, until it ends.
     func add(_ load: Load, forKey name: String) {
         let isNew = loads.withLock { loads in
-            defer { loads[name] = load }
-            return loads[name] !== load
+            defer { loads[KeyName(name)] = load }
+            return loads[KeyName(name)] !== load
         }
         guard isNew else { return }
         Task { [weak self] in
@@ -72,7 +92,7 @@ final class LoadsUnderWay: Sendable {
 
     /// The key has changed: what was begun before is no value of it any more.
     func forget(_ name: String) {
-        let load = loads.withLock { $0.removeValue(forKey: name) }
+        let load = loads.withLock { $0.removeValue(forKey: KeyName(name)) }
         withExtendedLifetime(load) {}
     }
 
@@ -87,7 +107,7 @@ final class LoadsUnderWay: Sendable {
     }
 
     private func remove(_ load: Load, forKey name: String) {
-        let removed = loads.withLock { $0[name] === load ? $0.removeValue(forKey: name) : nil }
+        let removed = loads.withLock { $0[KeyName(name)] === load ? $0.removeValue(forKey: KeyName(name)) : nil }
         withExtendedLifetime(removed) {}
     }
 }

@@ -88,34 +88,28 @@ final class MissCourse: Sendable {
 
     /// What has come of the remote tier so far.
     struct Progress {
-        /// When the miss began, what the time was when the clock was last read, and how long the remote tier may still
-        /// take of it, in milliseconds.
+        /// When the miss began, and what the time was when the clock was last read.
         let began: Int64
         var now: Int64
-        var patience: Int64
         var footing: NearMachine<TierFlight>.Footing?
         /// The name of the lease, which a plain read needs none of: random words come from the kernel.
         lazy var token = LeaseToken()
         var freshUntil: Int64 = 0
         var byteCount = 0
         var loading: LoadInBackground<any Parcel>?
+        /// Whether the load is this flight's alone.
+        var ownsLoad = true
         /// What the remote tier has failed with.
         var error: (any Error)?
         var waitsUntil: Int64 = .max
         var waits = 0
-
-        /// The remote tier has been waited for until `moment`.
-        mutating func passTime(to moment: Int64) {
-            patience -= moment - now
-            now = moment
-        }
     }
 
     /// Goes the whole course. The waiters are answered on the way; what is left to do after that is done too.
     func run() async {
         var machine = Machine()
         let now = link.now
-        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
+        var progress = Progress(began: now, now: now)
         var steps = [Machine.Step.read]
         while !steps.isEmpty {
             var event: Machine.Event?
@@ -129,7 +123,7 @@ final class MissCourse: Sendable {
     /// Asks the remote tier and nobody else.
     nonisolated(nonsending) func readOnly() async throws -> (any Parcel)? {
         let now = link.now
-        var progress = Progress(began: now, now: now, patience: link.options.softTimeout.milliseconds)
+        var progress = Progress(began: now, now: now)
         progress.footing = link.withMachine(at: now) { machine in
             let (footing, isFiled) = machine.beginAlone(flight, forKey: name)
             if !isFiled { flight.ticket.revoke() }
@@ -155,15 +149,12 @@ final class MissCourse: Sendable {
         case .load: return await load(hasStale: machine.hasStale, isLeased: machine.isLeased, &progress)
         case .fill(let value): return .filled(await fill(value, &progress))
         case .release:
-            if let footing = progress.footing {
-                let remoteKey = Keyspace.remoteKey(name, prefix: footing.prefix)
-                let (tier, token, limit) = (link.tier, progress.token, link.options.changeTimeout)
-                Task { try? await tier.release(remoteKey, lease: token, within: limit) }
-            }
+            if let footing = progress.footing { release(progress.token, footing.prefix) }
         case .keep(let value): subject.keep(value, of: flight, progress)
         case .land(let value): flight.land(.value(value))
         case .landStale(let value):
-            link.counters.staleHits.count()
+            // Cancelled: the last waiter has left.
+            if !Task.isCancelled { link.counters.staleHits.count() }
             flight.land(.value(value))
         case .fail(let error): flight.land(.failure(error))
         }
@@ -226,7 +217,7 @@ extension MissCourse {
             return false
         }
         let token = progress.token
-        // The origin may have taken long, which is no time of the remote tier.
+        // The origin may have taken long.
         progress.now = link.now
         let event = await asking("cache.remote.fill", &progress, mayHoldLease: true) { sentAt, limit, progress in
             progress.freshUntil = sentAt + options.freshFor().milliseconds
@@ -245,7 +236,20 @@ extension MissCourse {
         return false
     }
 
-    /// Asks the remote tier, within what is left of the soft timeout, and reports to the breaker.
+    /// Gives the lease back, and waits for nothing. A connection that is lost may be there again in a moment, and the
+    /// lease would stand in everyone's way until its time is over.
+    private func release(_ token: LeaseToken, _ prefix: String) {
+        let remoteKey = Keyspace.remoteKey(name, prefix: prefix)
+        Task { [link] in
+            let limit = link.options.changeTimeout
+            let footing = try? await link.footing(within: limit) { $0.footing.map { .success($0) } }
+            // Of another epoch nobody asks for this key.
+            guard footing?.prefix == prefix else { return }
+            try? await link.tier.release(remoteKey, lease: token, within: limit)
+        }
+    }
+
+    /// Asks the remote tier, within the soft timeout, and reports to the breaker.
     private func asking(
         _ operation: String,
         _ progress: inout Progress,
@@ -255,15 +259,16 @@ extension MissCourse {
             Machine.Event
     ) async -> Machine.Event {
         let sentAt = progress.now
+        let softTimeout = max(.milliseconds(1), link.options.softTimeout)
         do {
             let event = try await LoadSpan.step(operation, cache: link.name) {
-                try await request(sentAt, .milliseconds(max(1, progress.patience)), &progress)
+                try await request(sentAt, softTimeout, &progress)
             }
-            progress.passTime(to: link.now)
+            progress.now = link.now
             link.breaker.succeeded()
             return event
         } catch {
-            progress.passTime(to: link.now)
+            progress.now = link.now
             progress.error = error
             return failure(error, mayHoldLease: mayHoldLease)
         }
@@ -289,9 +294,9 @@ extension MissCourse {
         progress.now = link.now
         var found = link.withMachine(at: progress.now, look)
         if found == nil {
-            let limit = Duration.milliseconds(max(0, progress.patience))
+            let limit = max(.zero, link.options.softTimeout)
             found = await link.linkChange.first(within: limit) { link.withMachine(look) }
-            progress.passTime(to: link.now)
+            progress.now = link.now
         }
         progress.footing = try? found?.get()
     }
@@ -322,31 +327,47 @@ extension MissCourse {
 
 extension MissCourse {
     private func load(hasStale: Bool, isLeased: Bool, _ progress: inout Progress) async -> Machine.Event {
-        if progress.loading == nil {
+        let loading: LoadInBackground<any Parcel>
+        if let begun = progress.loading {
+            loading = begun
+        } else {
             // The last waiter has left, and nobody asks the origin for nobody.
             if Task.isCancelled { return .loadFailed(CancellationError()) }
             link.withMachine { $0.beginLoad(flight, forKey: name) }
             // Under a lease only what was loaded since may be stored.
-            if !isLeased { progress.loading = link.loadsUnderWay[name] }
-            if progress.loading == nil { link.counters.loads.count() }
+            let other = isLeased ? nil : link.loadsUnderWay[name]
+            progress.ownsLoad = other == nil
+            loading = other ?? beginLoading()
+            progress.loading = loading
         }
-        let loading = progress.loading ?? LoadInBackground { [subject] in try await subject.load() }
-        progress.loading = loading
         let limit = hasStale ? link.options.softLoadTimeout : nil
-        switch await loading.result(within: limit) {
-        case .success(let value)?: return .loaded(value)
-        case .failure(let error)?:
-            link.counters.loadFailures.count()
-            return .loadFailed(error)
-        case nil:
-            if !isLeased { leaveToOthers(loading) }
+        switch await loading.outcome(within: limit, isOwn: progress.ownsLoad) {
+        case .ended(.success(let value)): return .loaded(value)
+        case .ended(.failure(let error)): return .loadFailed(error)
+        case .left: return .loadFailed(CancellationError())
+        case .isSlow:
+            if !isLeased { leaveToOthers(loading, &progress) }
             return .loadIsSlow
         }
     }
 
+    /// The call of the origin, counted.
+    private func beginLoading() -> LoadInBackground<any Parcel> {
+        link.counters.loads.count()
+        return LoadInBackground { [subject, counters = link.counters] in
+            do {
+                return try await subject.load()
+            } catch {
+                counters.loadFailures.count()
+                throw error
+            }
+        }
+    }
+
     /// Has the next flight of the key take over a load, unless the key has changed since it began.
-    private func leaveToOthers(_ loading: LoadInBackground<any Parcel>) {
+    private func leaveToOthers(_ loading: LoadInBackground<any Parcel>, _ progress: inout Progress) {
         guard link.withMachine({ $0.flight(of: name) === flight }) else { return }
+        progress.ownsLoad = false
         link.loadsUnderWay.add(loading, forKey: name)
         // It may have changed before the load was there to be forgotten.
         if flight.hasChanged.load(ordering: .acquiring) { link.loadsUnderWay.forget(name) }
@@ -354,13 +375,11 @@ extension MissCourse {
 
     /// Waits until the process that holds the lease has ended, or its time is over.
     private func wait(hasStale: Bool, _ progress: inout Progress) async -> Machine.Event {
-        link.counters.leaseWaits.count()
+        if progress.waits == 0 { link.counters.leaseWaits.count() }
         if Task.isCancelled { return .loadFailed(CancellationError()) }
         // A report wakes the wait; the poll behind it is for reports that came before the wait could begin.
-        let poll = Int64.random(in: 50...100) << min(progress.waits, 4)
+        let poll = Int64.random(in: 50...100) << min(progress.waits, 2)
         progress.waits += 1
-        // A remote tier that answers that another process is at work is not slow.
-        progress.patience = link.options.softTimeout.milliseconds
         let rest = max(1, min(poll - 1, progress.waitsUntil - link.now) + 1)
         let isPaused = link.withMachine { $0.pause(flight, forKey: name) }
         if isPaused, let wake = flight.wake {

@@ -105,7 +105,7 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             let entryKey = Key(key)
             drop(key, entryKey)
             // A description that leads back to no key, or to another one, may be that of any entry.
-            if entryKey?.description != key { flush() }
+            if entryKey.map({ KeyName($0.description) }) != KeyName(key) { flush() }
         }
     }
 

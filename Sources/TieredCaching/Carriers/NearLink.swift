@@ -146,7 +146,8 @@ final class NearLink: Sendable {
                         tell(concerned)
                     }
                     return
-                case .beingWritten: break
+                // Whoever writes it may be dead: after 70 ms, the first three pauses, lookups go on without it.
+                case .beingWritten: if pause > .milliseconds(50) { tell(withMachine { $0.joinFailed(attempt) }) }
                 case .unknown: tell(withMachine { $0.joinFailed(attempt) })
                 }
                 try? await Task.sleep(for: pause)
@@ -170,7 +171,8 @@ final class NearLink: Sendable {
             if let epoch = Keyspace.epoch(in: found.bytes) { return .known(epoch) }
             unusable = found.bytes
         }
-        let terms = LeaseTerms(token: LeaseToken(), duration: limit, unusable: unusable)
+        // Writing it takes a round trip. A process that dies meanwhile must not keep the others out for long.
+        let terms = LeaseTerms(token: LeaseToken(), duration: min(limit, .milliseconds(500)), unusable: unusable)
         switch try? await tier.acquire(key, terms, within: limit) {
         case .found(let found): return Keyspace.epoch(in: found.bytes).map(EpochAnswer.known) ?? .beingWritten
         case .granted:

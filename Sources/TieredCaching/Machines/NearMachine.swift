@@ -72,11 +72,11 @@ package struct NearMachine<Flight: Equatable> {
     /// Whether the present attempt to join has met a failure, and goes on trying.
     private var isJoinFailing = false
 
-    /// What every key of the keyspace begins with: another epoch makes it another one. Nil while the epoch is not known.
-    /// While the machine joins again because the epoch's key was reported, it is the last one known.
+    /// What every key of the keyspace begins with, which changes with the epoch. Nil while the epoch is not known. While
+    /// the machine joins again because the epoch's key was reported, it is the last one known.
     package private(set) var prefix: String?
     private var now: Int64 = 0
-    private var flights: [String: Filed] = [:]
+    private var flights: [KeyName: Filed] = [:]
 
     fileprivate struct Filed {
         let flight: Flight
@@ -222,11 +222,11 @@ package struct NearMachine<Flight: Equatable> {
     // MARK: Flights
 
     /// The flight of `key` that newcomers may share.
-    package func flight(of key: String) -> Flight? { flights[key]?.flight }
+    package func flight(of key: String) -> Flight? { flights[KeyName(key)]?.flight }
 
     /// Files a new flight of `key`. A flight that it displaces is told of no change any more, so it keeps nothing.
     package mutating func file(_ flight: Flight, forKey key: String) -> Concerned {
-        let displaced = flights.updateValue(Filed(flight: flight), forKey: key)
+        let displaced = flights.updateValue(Filed(flight: flight), forKey: KeyName(key))
         return Concerned(revoked: displaced.map { [$0.flight] } ?? [])
     }
 
@@ -244,31 +244,37 @@ package struct NearMachine<Flight: Equatable> {
     package mutating func beginAlone(_ flight: Flight, forKey key: String) -> (footing: Footing?, isFiled: Bool) {
         let footing = footing
         // One search as a rule.
-        let other = flights.updateValue(Filed(flight: flight, stage: footing == nil ? .waiting : .begun), forKey: key)
-        if let other { flights[key] = other }
+        let filed = Filed(flight: flight, stage: footing == nil ? .waiting : .begun)
+        let other = flights.updateValue(filed, forKey: KeyName(key))
+        if let other { flights[KeyName(key)] = other }
         return (footing, other == nil)
     }
 
     /// The flight is about to ask the origin.
     package mutating func beginLoad(_ flight: Flight, forKey key: String) {
-        guard let place = flights.index(forKey: key), flights.values[place].flight == flight else { return }
+        guard let place = place(of: flight, key) else { return }
         flights.values[place].stage = .begun
     }
 
     /// The flight waits for its key to change and answers nobody until it has asked anew, or resumed; false if the key
     /// has changed already.
     package mutating func pause(_ flight: Flight, forKey key: String) -> Bool {
-        guard flights[key]?.flight == flight else { return false }
-        flights[key]?.stage = .waiting
+        guard let place = place(of: flight, key) else { return false }
+        flights.values[place].stage = .waiting
         return true
     }
 
     /// The wait has taken too long, and the flight answers with what it had in hand before; false if it must not,
     /// because its key may have changed during the wait.
     package mutating func resume(_ flight: Flight, forKey key: String) -> Bool {
-        guard let filed = flights[key], filed.flight == flight, filed.stage == .waiting else { return false }
-        flights[key]?.stage = .begun
+        guard let place = place(of: flight, key), flights.values[place].stage == .waiting else { return false }
+        flights.values[place].stage = .begun
         return true
+    }
+
+    /// Where `flight` is filed; nil if it is not, or not any more.
+    private func place(of flight: Flight, _ key: String) -> Dictionary<KeyName, Filed>.Index? {
+        flights.index(forKey: KeyName(key)).flatMap { flights.values[$0].flight == flight ? $0 : nil }
     }
 
     /// What a request sent now is sent under; nil where none can be.
@@ -288,18 +294,19 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The key has changed, or is about to.
     package mutating func changed(_ key: String) -> Concerned {
-        guard let filed = flights[key] else { return Concerned() }
+        guard let place = flights.index(forKey: KeyName(key)) else { return Concerned() }
+        let filed = flights.values[place]
         guard filed.stage == .begun else {
-            flights[key]?.stage = .woken
+            flights.values[place].stage = .woken
             return Concerned(woken: [filed.flight])
         }
-        flights[key] = nil
+        flights.remove(at: place)
         return Concerned(revoked: [filed.flight])
     }
 
     /// The flight has ended, and what it had to keep is kept: newcomers start another.
     package mutating func landed(_ flight: Flight, forKey key: String) {
-        guard let place = flights.index(forKey: key), flights.values[place].flight == flight else { return }
+        guard let place = place(of: flight, key) else { return }
         flights.remove(at: place)
     }
 

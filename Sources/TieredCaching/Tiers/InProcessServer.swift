@@ -16,7 +16,8 @@ import Synchronization
 /// let there = TieredCache(name: "users", remote: server.makeTier(), codec: .string) as TieredCache<Int, String>
 /// ```
 ///
-/// Lifetimes and leases pass when ``advance(by:)`` is called, and not by themselves.
+/// Lifetimes and leases in the server pass when ``advance(by:)`` is called, and not by themselves. Those of near values
+/// pass with the clock of the cache, ``TieredCacheOptions/clock``, which a test has to move first.
 public final class InProcessServer: Sendable {
     private struct State {
         var store = TierStore()
@@ -38,12 +39,14 @@ public final class InProcessServer: Sendable {
         }
     }
 
-    /// Lets time pass for lifetimes and leases.
+    /// Lets time pass for lifetimes and leases, and has near caches look at their clocks.
     public func advance(by duration: Duration) {
         perform { store, now in
             now += duration.milliseconds
             return ((), store.advance(to: now))
         }
+        let tiers = state.withLock { $0.tiers }
+        for tier in tiers { tier.report(.tick) }
     }
 
     /// Removes everything, and tells all tiers.

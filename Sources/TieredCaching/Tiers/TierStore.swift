@@ -24,8 +24,8 @@ package struct TierStore: Hashable {
         let ends: Int64
     }
 
-    private var records: [String: Record] = [:]
-    private var trackers: [String: Set<Client>] = [:]
+    private var records: [KeyName: Record] = [:]
+    private var trackers: [KeyName: Set<Client>] = [:]
     /// Milliseconds.
     private var now: Int64 = 0
 
@@ -46,14 +46,14 @@ package struct TierStore: Hashable {
             if isLeased || record.lease == nil && record.expires > now { continue }
             records[key]?.lease = nil
             if record.expires <= now || record.bytes == nil { records[key] = nil }
-            reports += changed(key, by: nil)
+            reports += changed(key.text, by: nil)
         }
         return reports
     }
 
     package mutating func read(_ key: String, by client: Client) -> RemoteValue? {
-        trackers[key, default: []].insert(client)
-        guard let record = records[key], record.lease == nil, let bytes = record.bytes else { return nil }
+        trackers[KeyName(key), default: []].insert(client)
+        guard let record = records[KeyName(key)], record.lease == nil, let bytes = record.bytes else { return nil }
         return RemoteValue(bytes: bytes, remaining: .milliseconds(record.expires - now))
     }
 
@@ -62,8 +62,8 @@ package struct TierStore: Hashable {
         _ terms: LeaseTerms,
         by client: Client
     ) -> (answer: LeaseAnswer, reports: [Report]) {
-        trackers[key, default: []].insert(client)
-        var record = records[key] ?? Record(bytes: nil, expires: now)
+        trackers[KeyName(key), default: []].insert(client)
+        var record = records[KeyName(key)] ?? Record(bytes: nil, expires: now)
         let remaining = Duration.milliseconds(record.expires - now)
         let value = record.expires > now && record.bytes != terms.unusable ? record.bytes : nil
         if let lease = record.lease {
@@ -74,9 +74,9 @@ package struct TierStore: Hashable {
         }
         record.bytes = value
         record.lease = Lease(token: terms.token, ends: now + terms.duration.milliseconds)
-        records[key] = record
+        records[KeyName(key)] = record
         let reports = changed(key, by: client)
-        trackers[key, default: []].insert(client)
+        trackers[KeyName(key), default: []].insert(client)
         return (.granted(stale: value), reports)
     }
 
@@ -87,16 +87,16 @@ package struct TierStore: Hashable {
         lease: LeaseToken,
         by client: Client
     ) -> (isStored: Bool, reports: [Report]) {
-        guard records[key]?.lease?.token == lease else { return (false, []) }
+        guard records[KeyName(key)]?.lease?.token == lease else { return (false, []) }
         let reports = write(key, bytes, lifetime: lifetime, by: client)
-        trackers[key, default: []].insert(client)
+        trackers[KeyName(key), default: []].insert(client)
         return (true, reports)
     }
 
     package mutating func release(_ key: String, lease: LeaseToken, by client: Client) -> [Report] {
-        guard var record = records[key], record.lease?.token == lease else { return [] }
+        guard var record = records[KeyName(key)], record.lease?.token == lease else { return [] }
         record.lease = nil
-        records[key] = record.bytes != nil && record.expires > now ? record : nil
+        records[KeyName(key)] = record.bytes != nil && record.expires > now ? record : nil
         return changed(key, by: client)
     }
 
@@ -108,13 +108,13 @@ package struct TierStore: Hashable {
         lifetime: Duration,
         by client: Client?
     ) -> [Report] {
-        records[key] = Record(bytes: bytes, expires: now + lifetime.milliseconds)
+        records[KeyName(key)] = Record(bytes: bytes, expires: now + lifetime.milliseconds)
         return changed(key, by: client)
     }
 
     /// As ``write(_:_:lifetime:by:)``.
     package mutating func remove(_ key: String, by client: Client?) -> [Report] {
-        records[key] = nil
+        records[KeyName(key)] = nil
         return changed(key, by: client)
     }
 
@@ -126,17 +126,17 @@ package struct TierStore: Hashable {
 
     /// The tier is not connected any more.
     package mutating func forget(_ client: Client) {
-        for key in trackers.keys { trackers[key]?.remove(client) }
+        for name in trackers.keys { trackers[name]?.remove(client) }
     }
 
     /// The bytes under `key`, and whether a lease stands there.
     package func record(_ key: String) -> (bytes: [UInt8]?, isLeased: Bool)? {
-        records[key].map { ($0.bytes, $0.lease != nil) }
+        records[KeyName(key)].map { ($0.bytes, $0.lease != nil) }
     }
 
     /// Whoever reads the key is told and is tracked no more, but for `client`.
     private mutating func changed(_ key: String, by client: Client?) -> [Report] {
-        let told = trackers.removeValue(forKey: key) ?? []
+        let told = trackers.removeValue(forKey: KeyName(key)) ?? []
         return told.subtracting(client.map { [$0] } ?? []).sorted().map { Report(client: $0, key: key) }
     }
 }

@@ -22,7 +22,8 @@ public struct ValkeyConfiguration: Sendable {
     public var database: Int
     /// The settings of TLS; nil for a connection in plain text.
     public var tls: TLSConfiguration?
-    /// The name that the server's certificate must have; nil for ``host``.
+    /// The name that the server's certificate must have; nil for ``host``. A certificate of the address that is
+    /// connected to will do too; no other address can be asked for, and with one nothing is connected.
     public var serverName: String?
 
     /// How often the connection proves that it lives. 200 ms by default, and 1 ms at least.

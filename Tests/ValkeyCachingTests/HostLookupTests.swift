@@ -8,6 +8,7 @@
 import Dispatch
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 import TieredCaching
 import Testing
@@ -53,10 +54,37 @@ struct HostLookupTests {
     @Test("A name without addresses cannot be reached")
     func noName() async throws {
         let transport = NIOTransport(ValkeyConfiguration(host: "a..b"))
-        guard case .failure(.unreachable) = await connect(transport) else {
+        guard case .failure(let issue) = await connect(transport) else {
             Issue.record("It is connected.")
             return
         }
+        #expect(issue == .unreachable("a..b has no addresses"))
+        await transport.shutDown()
+    }
+
+    @Test("However many names are slow to find, others are found")
+    func apart() async throws {
+        let resolver = HeldResolver()
+        // Kept: each looks up one at a time.
+        let slow = (0..<20).map { _ in resolver.lookup() }
+        for lookup in slow { lookup.find("slow", port: 1) { _ in } }
+        let found: [SocketAddress] = await withCheckedContinuation { continuation in
+            HostLookup().find("localhost", port: 1) { continuation.resume(returning: $0) }
+        }
+        #expect(!found.isEmpty)
+        for _ in slow { resolver.goOn.signal() }
+        await yieldUntil { slow.allSatisfy { $0.attemptCount == 0 } }
+    }
+
+    @Test("A certificate's address can be that of the host alone")
+    func otherAddress() async throws {
+        let configuration = ValkeyConfiguration(tls: .makeClientConfiguration(), serverName: "10.1.2.3")
+        let transport = NIOTransport(configuration)
+        guard case .failure(let issue) = await connect(transport) else {
+            Issue.record("It is connected.")
+            return
+        }
+        #expect(issue.description.contains("serverName"))
         await transport.shutDown()
     }
 

@@ -35,7 +35,11 @@ final class HostLookup: Sendable {
             return state.attemptCount == 0
         }
         guard isFirst else { return }
-        NIOThreadPool.singleton.submit { [self] _ in
+        // A thread of its own, which keeps nobody else from connecting however long it waits.
+        let thread = NIOThreadPool(numberOfThreads: 1)
+        thread.start()
+        thread.submit { [self] _ in
+            defer { thread.shutdownGracefully { _ in } }
             let addresses = resolve(host, port)
             let waiting = state.withLock { state in
                 defer { (state.attemptCount, state.waiting) = (0, nil) }

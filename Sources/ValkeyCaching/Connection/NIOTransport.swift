@@ -34,6 +34,10 @@ final class NIOTransport: ValkeyTransport {
         guard 1...65_535 ~= configuration.port else {
             return completion(.failure(.unreachable("\(configuration.port) is no port: they go from 1 to 65535")))
         }
+        // TLS compares an address with the one that is connected to, and with no other.
+        if configuration.tls != nil, let name = configuration.serverName, name.isAddress, name != configuration.host {
+            return completion(.failure(.unreachable("serverName is an address, \(name), and not that of the host")))
+        }
         let connected = { @Sendable (result: Result<any Channel, any Error>) in
             switch result {
             case .success(let channel):
@@ -57,6 +61,7 @@ final class NIOTransport: ValkeyTransport {
             loop.execute { [self] in
                 if isOver.value { return }
                 isOver.value = true
+                if addresses.isEmpty { return completion(.failure(.unreachable("\(host) has no addresses"))) }
                 let resolver = KnownAddresses(loop: loop.loop, addresses: addresses)
                 let bootstrap = bootstrap(push, closed).resolver(resolver)
                 bootstrap.connect(host: host, port: port).whenComplete(connected)

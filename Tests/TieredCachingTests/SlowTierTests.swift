@@ -20,6 +20,8 @@ private final class SlowTier: RemoteTier {
     let limits = Mutex<[Duration]>([])
     /// How long the leases stand that were asked for, of the epoch and of the key.
     let leaseTimes = Mutex<[Duration]>([])
+    /// What happens between the sending of the next change and its arrival.
+    let beforeChange = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
     init(_ inner: InProcessTier, pass: @escaping @Sendable () -> Void) {
         self.inner = inner
@@ -61,10 +63,14 @@ private final class SlowTier: RemoteTier {
     }
 
     func write(_ key: String, _ bytes: [UInt8], lifetime: Duration, within limit: Duration) async throws {
+        if key.hasSuffix(":1") { try await beforeChange.withLock { $0.take() }?() }
         try await inner.write(key, bytes, lifetime: lifetime, within: limit)
     }
 
-    func remove(_ key: String, within limit: Duration) async throws { try await inner.remove(key, within: limit) }
+    func remove(_ key: String, within limit: Duration) async throws {
+        if key.hasSuffix(":1") { try await beforeChange.withLock { $0.take() }?() }
+        try await inner.remove(key, within: limit)
+    }
 }
 
 @Suite("Slow tiers, and keys that are equal as texts", .timeLimit(.minutes(10)))
@@ -99,6 +105,30 @@ struct SlowTierTests {
         #expect(!cache.isCoherent)
         server.advance(by: .milliseconds(500))
         await yieldUntil { cache.isCoherent }
+    }
+
+    @Test("A change that arrives when the keyspace has been cleared is made in the new one", arguments: [true, false])
+    func clearedMeanwhile(isRemoval: Bool) async throws {
+        let server = InProcessServer()
+        let tier = SlowTier(server.makeTier()) {}
+        let options = TieredCacheOptions(softTimeout: .seconds(60), changeTimeout: .seconds(60))
+        func makeCache(_ tier: any RemoteTier) -> TieredCache<Int, String> {
+            TieredCache(name: "cache", remote: tier, codec: .string, options: options)
+        }
+        let (here, there) = (makeCache(tier), makeCache(server.makeTier()))
+        await yieldUntil { here.isCoherent && there.isCoherent }
+        tier.beforeChange.withLock {
+            $0 = {
+                try await there.removeAll()
+                await yieldUntil { there.isCoherent }
+                // Loaded before the origin was changed.
+                #expect(try await there.value(forKey: 1) { "old" } == "old")
+            }
+        }
+        if isRemoval { try await here.removeValue(forKey: 1) } else { try await here.setValue("new", forKey: 1) }
+        #expect(there.nearValue(forKey: 1) == nil)
+        #expect(try await here.value(forKey: 1) { "new" } == "new")
+        #expect(try await there.value(forKey: 1) == "new")
     }
 
     @Test("Keys that differ share nothing, though their descriptions are equal as texts")

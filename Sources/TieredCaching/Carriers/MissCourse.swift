@@ -242,7 +242,7 @@ extension MissCourse {
         let remoteKey = Keyspace.remoteKey(name, prefix: prefix)
         Task { [link] in
             let limit = link.options.changeTimeout
-            let footing = try? await link.footing(within: limit) { $0.footing.map { .success($0) } }
+            let footing = try? await link.first(within: limit) { $0.footing.map { .success($0) } }
             // Of another epoch nobody asks for this key.
             guard footing?.prefix == prefix else { return }
             try? await link.tier.release(remoteKey, lease: token, within: limit)
@@ -385,7 +385,8 @@ extension MissCourse {
         if isPaused, let wake = flight.wake {
             if await wake.wait(atMost: .milliseconds(rest)) { return .woken }
         } else {
-            try? await Task.sleep(for: .milliseconds(min(rest, 5)))
+            // Nobody wakes a flight that has lost its place, as where a lease ends while it asks for it.
+            try? await Task.sleep(for: .milliseconds(min(rest, 5 << min(progress.waits - 1, 5))))
         }
         if hasStale, let limit = link.options.softLoadTimeout, link.now - progress.began > limit.milliseconds,
             !isPaused || link.withMachine({ $0.resume(flight, forKey: name) })

@@ -42,7 +42,8 @@ extension NearCore {
         let deadline = link.now + link.options.changeTimeout.milliseconds
         drop(name, key)
         defer { drop(name, key) }
-        for attempt in 0... {
+        var attempt = 0
+        while true {
             do {
                 let footing = try await footing(until: deadline)
                 let rest = deadline - link.now
@@ -52,21 +53,34 @@ extension NearCore {
                     try await request(Keyspace.remoteKey(name, prefix: footing.prefix), .milliseconds(limit))
                 }
                 link.breaker.succeeded()
-                return
+                // Else it has changed what nobody asks for any more, and is sent again.
+                if try await isStanding(footing, until: deadline) { return }
+                guard link.now < deadline else { throw RemoteTierError.timedOut }
             } catch let error as RemoteTierError {
                 link.noteFailure(error)
                 let isTransient = error == .disconnected || error == .timedOut
                 guard isTransient, attempt < retries, link.now < deadline else { throw error }
                 try? await Task.sleep(for: .milliseconds(Int.random(in: 5...20) << attempt))
+                attempt += 1
             }
         }
     }
 
     /// What a change is sent under. Unlike a lookup it has no origin to go to, and waits on while joining fails.
     private nonisolated(nonsending) func footing(until deadline: Int64) async throws -> NearLink.Machine.Footing {
-        try await link.footing(within: .milliseconds(max(0, deadline - link.now))) { machine in
+        try await link.first(within: .milliseconds(max(0, deadline - link.now))) { machine in
             machine.footing.map { .success($0) } ?? (machine.link == .down ? .failure(.disconnected) : nil)
         }
+    }
+
+    /// Whether keys have the prefix still that an operation which has been answered was sent under. The server reports
+    /// another epoch before it answers what came after that.
+    private nonisolated(nonsending) func isStanding(
+        _ footing: NearLink.Machine.Footing,
+        until deadline: Int64
+    ) async throws -> Bool {
+        let rest = Duration.milliseconds(max(0, deadline - link.now))
+        return try await link.first(within: rest) { $0.isStanding(footing) }
     }
 
     /// Writes a new epoch. This process serves nothing from before, and joins again by itself.

@@ -94,13 +94,13 @@ final class NearLink: Sendable {
         tell(concerned)
     }
 
-    /// What a request is sent under, after waiting for a connection that is being made.
+    /// What the machine answers, after waiting for a connection that is being made.
     ///
     /// - Parameter look: asks the machine; nil is a reason to wait.
-    nonisolated(nonsending) func footing(
+    nonisolated(nonsending) func first<Answer>(
         within limit: Duration,
-        _ look: (inout Machine) -> Result<Machine.Footing, RemoteTierError>?
-    ) async throws(RemoteTierError) -> Machine.Footing {
+        _ look: (inout Machine) -> Result<Answer, RemoteTierError>?
+    ) async throws(RemoteTierError) -> Answer {
         let result = await linkChange.first(within: limit) { withMachine(look) }
         return try (result ?? .failure(.disconnected)).get()
     }

@@ -283,6 +283,16 @@ package struct NearMachine<Flight: Equatable> {
         return Footing(generation: generation, prefix: prefix)
     }
 
+    /// Whether what was sent under `footing` and answered since was about the keys that are asked for now. Nil while the
+    /// epoch is being read; a failure where nobody will know.
+    package func isStanding(_ footing: Footing) -> Result<Bool, RemoteTierError>? {
+        // Whatever may have changed the epoch ends the generation, or puts it in doubt: also a connection that is lost
+        // with the epoch in doubt.
+        if generation == footing.generation, !isEpochInDoubt { return .success(true) }
+        if let current = self.footing { return .success(current.prefix == footing.prefix) }
+        return link == .down ? .failure(.disconnected) : nil
+    }
+
     /// Whether there may be a footing in a moment, so that a flight had better wait for it.
     package var expectsFooting: Bool {
         switch link {

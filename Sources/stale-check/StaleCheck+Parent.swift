@@ -10,12 +10,11 @@ import Foundation
 extension StaleCheck {
     /// Starts server and children, lets happen what was asked for, and waits.
     func runParent() async throws {
-        let port = Int.random(in: 20_000..<40_000)
         let memory = "/dev/shm/stale-check-\(getpid())"
         defer { unlink(memory) }
-        var server = try startServer(port)
+        let (started, port) = try await startServer()
+        var server = started
         defer { stop(server) }
-        try await Task.sleep(for: .milliseconds(500))
         switch check {
         case .age: break
         case .ownWrites: return try await checkOwnWrites(port)
@@ -58,6 +57,24 @@ extension StaleCheck {
             }
         }
         for child in children { child.waitUntilExit() }
+    }
+
+    /// Starts the server on a port that is free: one that somebody has taken ends it at once. Ports that the system
+    /// gives to connections are not tried (`ip_local_port_range`, Linux' Documentation/networking/ip-sysctl.rst).
+    private func startServer() async throws -> (Process, port: Int) {
+        for _ in 0..<10 {
+            let port = Int.random(in: 20_000..<32_768)
+            let process = try startServer(port)
+            try await Task.sleep(for: .milliseconds(500))
+            while process.isRunning {
+                if let descriptor = try? Loopback.connect(port) {
+                    close(descriptor)
+                    return (process, port)
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        throw POSIXError(.EADDRINUSE)
     }
 
     private func startServer(_ port: Int) throws -> Process {

@@ -22,9 +22,10 @@ final class EndingLoop: Sendable {
     }
 
     /// Has the loop call `body` after `delay`, unless it is to end.
-    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    @discardableResult
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Scheduled<Void>? {
         isEnding.withLock { isEnding in
-            if !isEnding { loop.scheduleTask(in: .nanoseconds(delay.wholeNanoseconds), body) }
+            isEnding ? nil : loop.scheduleTask(in: .nanoseconds(delay.wholeNanoseconds), body)
         }
     }
 

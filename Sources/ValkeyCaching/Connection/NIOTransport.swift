@@ -57,20 +57,21 @@ final class NIOTransport: ValkeyTransport {
         }
         // Of the addresses and the end of patience, whatever comes first. Both come on the event loop.
         let isOver = NIOLoopBoundBox.makeBoxSendingValue(false, eventLoop: loop.loop)
+        let patience = loop.schedule(after: configuration.boundedConnectTimeout) {
+            if isOver.value { return }
+            isOver.value = true
+            completion(.failure(.unreachable("the addresses of \(host) are not found in time")))
+        }
         lookup.find(host, port: port) { addresses in
             loop.execute { [self] in
                 if isOver.value { return }
                 isOver.value = true
+                patience?.cancel()
                 if addresses.isEmpty { return completion(.failure(.unreachable("\(host) has no addresses"))) }
                 let resolver = KnownAddresses(loop: loop.loop, addresses: addresses)
                 let bootstrap = bootstrap(push, closed).resolver(resolver)
                 bootstrap.connect(host: host, port: port).whenComplete(connected)
             }
-        }
-        loop.schedule(after: configuration.boundedConnectTimeout) {
-            if isOver.value { return }
-            isOver.value = true
-            completion(.failure(.unreachable("the addresses of \(host) are not found in time")))
         }
     }
 

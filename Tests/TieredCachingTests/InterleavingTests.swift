@@ -30,7 +30,7 @@ struct InterleavingTests {
     /// Ways to be wrong, each of which the walk must catch.
     enum Fault {
         case none, keepsWithoutAsking, fillsWithoutLease, ignoresLostConnection, dropsOnlyBefore, displacesOnly
-        case keepsUnfiled
+        case keepsUnfiled, renewsUnfiled
     }
 
     @Test(
@@ -65,6 +65,7 @@ struct InterleavingTests {
             Plan(lookups: [2, 0], changes: [1, 0], fault: .dropsOnlyBefore),
             Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true, fault: .displacesOnly),
             Plan(lookups: [0, 0], changes: [0, 1], readings: [2, 0], isStored: true, fault: .keepsUnfiled),
+            Plan(lookups: [2, 0], changes: [0, 2], cuts: 0, fault: .renewsUnfiled),
         ]
     )
     func faults(_ plan: Plan) {

@@ -54,7 +54,7 @@ struct SeamTests {
 
     @Test("All lookups of a key that began before the connection go on as soon as it is up")
     func lookupsBeforeTheConnection() async throws {
-        let tier = LateTier(InProcessServer().makeTier())
+        let tier = ScriptedTier(InProcessServer().makeTier(), isLate: true)
         let cache = cache(tier, clock: ManualClock())
         // The second one shares nothing with the first, and only one of them is filed.
         let lookups = (0..<2).map { _ in Task { try await cache.value(forKey: 1) } }
@@ -65,7 +65,7 @@ struct SeamTests {
 
     @Test("A lookup that all callers have left before it could ask does not ask the origin")
     func leftBeforeTheConnection() async throws {
-        let tier = LateTier(InProcessServer().makeTier())
+        let tier = ScriptedTier(InProcessServer().makeTier(), isLate: true)
         let cache = cache(tier, clock: ManualClock())
         let loads = Counter()
         let lookup = Task {
@@ -85,7 +85,11 @@ struct SeamTests {
     @Test("A lease that is refused for a value that is no longer fresh is asked for again")
     func foundTooOld() async throws {
         let old = RemoteValue(bytes: Array("old".utf8), remaining: .zero)
-        let tier = LateTier(InProcessServer().makeTier(), firstAnswer: .found(old))
+        let acquisitions = Counter()
+        let tier = ScriptedTier(InProcessServer().makeTier(), isLate: true) { operation, _ in
+            guard case .acquire = operation, acquisitions.increment() == 1 else { return nil }
+            return .found(old)
+        }
         // At 0: what is left until the end of no lease must not overflow.
         let cache = cache(tier, clock: ManualClock())
         tier.connect()

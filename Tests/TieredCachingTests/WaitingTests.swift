@@ -15,7 +15,7 @@ import _CacheTestSupport
 struct WaitingTests {
     typealias Cache = TieredCache<Int, String>
 
-    private let tier = LateTier(InProcessServer().makeTier())
+    private let tier = ScriptedTier(InProcessServer().makeTier(), isLate: true)
 
     private func makeCache(_ change: (inout TieredCacheOptions) -> Void = { _ in }) -> Cache {
         // A clock that stands still: no time of the cache's own ends a wait here.

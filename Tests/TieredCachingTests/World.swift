@@ -34,7 +34,11 @@ struct World: Hashable {
         var machine = MissMachine<Int>()
         var footing: NearMachine<Int>.Footing?
         var inbox: [Message] = []
-        var isRevoked = false
+        var isRevoked = false {
+            didSet { if isRevoked { isClosed = true } }
+        }
+        /// Newcomers start another one.
+        var isClosed = false
         /// It asks the remote tier alone, and nobody shares it.
         var isReading = false
         var isWaiting = false
@@ -116,7 +120,7 @@ extension World {
             all.append(next)
         }
         for (p, process) in processes.enumerated() {
-            if process.lookupsLeft > 0, process.lookups.values.allSatisfy(\.isReading) { add { $0.startLookup(p) } }
+            if process.lookupsLeft > 0, process.lookups.values.allSatisfy({ $0.isReading || $0.isClosed }) { add { $0.startLookup(p) } }
             if process.readingsLeft > 0 { add { $0.startReading(p) } }
             if !process.up.isEmpty { add { $0.serve(p) } }
             if !process.down.isEmpty, process.removesEntry == 0 { add { $0.receive(p) } }
@@ -197,7 +201,9 @@ extension World {
         switch step {
         case .read, .acquire:
             if !lookup.isReading || lookup.footing == nil {
-                lookup.footing = processes[p].near.begin(f, forKey: Self.key)
+                let (footing, isFiledAnew) = processes[p].near.begin(f, forKey: Self.key)
+                lookup.footing = footing
+                if isFiledAnew || fault == .renewsUnfiled { lookup.isRevoked = false }
             }
             if lookup.footing == nil {
                 lookup.next(.failed(stale: nil, mayHoldLease: false))
@@ -210,7 +216,7 @@ extension World {
             lookup.isWaiting = true
             _ = processes[p].near.pause(f, forKey: Self.key)
         case .load:
-            processes[p].near.beginLoad(f, forKey: Self.key)
+            if processes[p].near.beginLoad(f, forKey: Self.key) { lookup.isRevoked = false }
             lookup.isLoading = true
         case .fill(let value): lookup.send(.fill(value, flight: f), by: &processes[p])
         case .release: processes[p].up.append(.release(flight: f))

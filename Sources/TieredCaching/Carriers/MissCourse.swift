@@ -288,7 +288,8 @@ extension MissCourse {
     private func findFooting(_ progress: inout Progress) async {
         typealias Look = Result<NearLink.Machine.Footing, RemoteTierError>
         let look = { [flight, name] (machine: inout NearLink.Machine) -> Look? in
-            let footing = machine.begin(flight, forKey: name)
+            let (footing, isFiledAnew) = machine.begin(flight, forKey: name)
+            if isFiledAnew { flight.renewTicket() }
             return footing.map { .success($0) } ?? (machine.expectsFooting ? nil : .failure(.disconnected))
         }
         progress.now = link.now
@@ -333,7 +334,7 @@ extension MissCourse {
         } else {
             // The last waiter has left, and nobody asks the origin for nobody.
             if Task.isCancelled { return .loadFailed(CancellationError()) }
-            link.withMachine { $0.beginLoad(flight, forKey: name) }
+            link.withMachine { if $0.beginLoad(flight, forKey: name) { flight.renewTicket() } }
             // Under a lease only what was loaded since may be stored.
             let other = isLeased ? nil : link.loadsUnderWay[name]
             progress.ownsLoad = other == nil
@@ -385,7 +386,8 @@ extension MissCourse {
         if isPaused, let wake = flight.wake {
             if await wake.wait(atMost: .milliseconds(rest)) { return .woken }
         } else {
-            // Nobody wakes a flight that has lost its place, as where a lease ends while it asks for it.
+            // Nobody wakes a flight that has lost its place, as where a lease ends while it asks for it. It asks again,
+            // and is filed anew unless another one has its place by then.
             try? await Task.sleep(for: .milliseconds(min(rest, 5 << min(progress.waits - 1, 5))))
         }
         if hasStale, let limit = link.options.softLoadTimeout, link.now - progress.began > limit.milliseconds,

@@ -52,13 +52,10 @@ final class TierFlight: Sendable, Equatable {
     typealias Continuation = CheckedContinuation<TierOutcome, Never>
     typealias Waiter = FlightMachine<Continuation>.WaiterID
 
-    /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it
-    /// replaces.
-    let ticket = LoadTicket(replacing: .max)
     /// Nil where nobody may share the flight: such a one waits for no other process.
     let wake: WakeSignal?
     /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no
-    /// change.
+    /// change. Once it has, the flight serves no fallback any more: filed anew, it may be displaced, and told of nothing.
     let hasChanged = Atomic<Bool>(false)
 
     private let state: Mutex<State>
@@ -66,6 +63,9 @@ final class TierFlight: Sendable, Equatable {
     private struct State {
         /// Nil where nobody may share the flight.
         var machine: FlightMachine<Continuation>?
+        /// Near entries have no lifetime of the engine's, which is what the ticket has to know of the entry that it
+        /// replaces.
+        var ticket = LoadTicket(replacing: .max)
         var outcome: TierOutcome?
         var task: Task<Void, Never>?
         /// What traces show of the course; nil before it has begun, and where nobody traces.
@@ -82,6 +82,12 @@ final class TierFlight: Sendable, Equatable {
     }
 
     static func == (left: TierFlight, right: TierFlight) -> Bool { left === right }
+
+    /// The permission to keep what the flight reads; taken back, and given anew, inside the near machine's lock.
+    var ticket: LoadTicket { state.withLock { $0.ticket } }
+
+    /// Gives permission again: the flight is filed anew, and asks from here on.
+    func renewTicket() { state.withLock { $0.ticket = LoadTicket(replacing: .max) } }
 
     /// Shares this flight; nil if it is too late for that.
     func join() -> Waiter? { state.withLock { $0.machine?.join(mayLeave: true) } }

@@ -17,8 +17,9 @@
 ///    the entry and return before the first change goes on.
 /// 2. *Inclusion.* A flight keeps only what it has read through the tracked connection while it was filed. Nothing else
 ///    is known to be reported when it changes. So a flight that is not filed has no permission: it loses it where
-///    another has its place, and with everything that takes it out but its own end. The permission is all that there is
-///    to ask before a value is kept.
+///    another has its place, and with everything that takes it out but its own end. It gets another one where it is
+///    filed anew, which is when it is about to ask: what it is told then is from after that. The permission is all that
+///    there is to ask before a value is kept.
 /// 3. *Generation.* Whatever interrupts the stream of reports (a lost connection, a flush, a cleared keyspace) ends the
 ///    generation. A stamp of another generation is not served, so a flush costs nothing per entry. A new generation is
 ///    served only after it has *joined*: the connection tracks, and the epoch of the keyspace is known.
@@ -230,11 +231,13 @@ package struct NearMachine<Flight: Equatable> {
         return Concerned(revoked: displaced.map { [$0.flight] } ?? [])
     }
 
-    /// The flight is about to ask the remote tier; nil if that cannot be asked now.
-    package mutating func begin(_ flight: Flight, forKey key: String) -> Footing? {
-        guard let footing else { return nil }
-        beginLoad(flight, forKey: key)
-        return footing
+    /// The flight is about to ask the remote tier.
+    ///
+    /// - Returns: what it asks under, nil if it cannot ask now; and whether it has been filed anew, so that it needs
+    ///   another permission: it had lost its place, and nobody else has it.
+    package mutating func begin(_ flight: Flight, forKey key: String) -> (footing: Footing?, isFiledAnew: Bool) {
+        guard let footing else { return (nil, false) }
+        return (footing, beginLoad(flight, forKey: key))
     }
 
     /// Files a flight that nobody shares, and that displaces nobody, and has it ask the remote tier.
@@ -250,10 +253,14 @@ package struct NearMachine<Flight: Equatable> {
         return (footing, other == nil)
     }
 
-    /// The flight is about to ask the origin.
-    package mutating func beginLoad(_ flight: Flight, forKey key: String) {
-        guard let place = place(of: flight, key) else { return }
-        flights.values[place].stage = .begun
+    /// The flight is about to ask the origin; whether it has been filed anew, as in ``begin(_:forKey:)``.
+    package mutating func beginLoad(_ flight: Flight, forKey key: String) -> Bool {
+        guard let filed = flights[KeyName(key)] else {
+            flights[KeyName(key)] = Filed(flight: flight, stage: .begun)
+            return true
+        }
+        if filed.flight == flight { flights[KeyName(key)] = Filed(flight: flight, stage: .begun) }
+        return false
     }
 
     /// The flight waits for its key to change and answers nobody until it has asked anew, or resumed; false if the key

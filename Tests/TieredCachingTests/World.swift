@@ -120,7 +120,8 @@ extension World {
             all.append(next)
         }
         for (p, process) in processes.enumerated() {
-            if process.lookupsLeft > 0, process.lookups.values.allSatisfy({ $0.isReading || $0.isClosed }) { add { $0.startLookup(p) } }
+            let isShareable = process.lookups.values.contains { !$0.isReading && !$0.isClosed }
+            if process.lookupsLeft > 0, !isShareable { add { $0.startLookup(p) } }
             if process.readingsLeft > 0 { add { $0.startReading(p) } }
             if !process.up.isEmpty { add { $0.serve(p) } }
             if !process.down.isEmpty, process.removesEntry == 0 { add { $0.receive(p) } }

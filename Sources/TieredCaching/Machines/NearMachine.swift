@@ -73,8 +73,8 @@ package struct NearMachine<Flight: Equatable> {
     /// Whether the present attempt to join has met a failure, and goes on trying.
     private var isJoinFailing = false
 
-    /// What every key of the keyspace begins with, which changes with the epoch. Nil while the epoch is not known. While
-    /// the machine joins again because the epoch's key was reported, it is the last one known.
+    /// What every key of the keyspace begins with, which changes with the epoch. Nil while the epoch is not known.
+    /// While the machine joins again because the epoch's key was reported, it is the last one known.
     package private(set) var prefix: String?
     private var now: Int64 = 0
     private var flights: [KeyName: Filed] = [:]
@@ -290,8 +290,8 @@ package struct NearMachine<Flight: Equatable> {
         return Footing(generation: generation, prefix: prefix)
     }
 
-    /// Whether what was sent under `footing` and answered since was about the keys that are asked for now. Nil while the
-    /// epoch is being read; a failure where nobody will know.
+    /// Whether what was sent under `footing` and answered since was about the keys that are asked for now. Nil while
+    /// the epoch is being read; a failure where nobody will know.
     package func isStanding(_ footing: Footing) -> Result<Bool, RemoteTierError>? {
         // Whatever may have changed the epoch ends the generation, or puts it in doubt: also a connection that is lost
         // with the epoch in doubt.

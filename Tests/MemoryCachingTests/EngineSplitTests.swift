@@ -140,7 +140,7 @@ struct EngineSplitTests {
             let hash = KeyHash.hash(key, seed: engine.seed)
             entries[CacheEngine<Int, Int>.shardIndex(hash, of: word), default: 0] += 1
         }
-        #expect(entries.values.max() == CacheEngine<Int, Int>.mostEntries(Int(word & 63)) + 1)
+        #expect(entries.values.max() == ShardCounts.mostEntries(Int(word & 63)) + 1)
         #expect(engine.splittingProcess.load(ordering: .relaxed) == 0)
         engine._checkInvariants()
     }

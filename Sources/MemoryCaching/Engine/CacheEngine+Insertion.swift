@@ -154,6 +154,7 @@ extension CacheEngine {
             return .refused
         }
         if slot == 0, !newcomer.hasLevel {
+            prefetchForExchange(newcomer.hash, in: shard)
             shard.pointee.admit(newcomer.hash, &newcomer.info, residents: entryCount(shard))
             newcomer.hasLevel = true
         }
@@ -169,6 +170,23 @@ extension CacheEngine {
             if slot != 0, !isInOrder { shard.pointee.enqueue(slot) }
             return .isLarge
         }
+    }
+
+    /// Asks for what an insertion into a full cache needs of `shard`, which is locked, beside its first two lines,
+    /// which every lookup reads: the third to the eighth, the ghost of `hash`, and the word and the ghost's place of
+    /// the entry that will go for it as a rule. So they come together, and not one after the other. Only where
+    /// something was evicted before.
+    @inlinable
+    @inline(always)
+    func prefetchForExchange(_ hash: UInt64, in shard: ShardPointer) {
+        guard shard.pointee.ghosts.ghosts != nil else { return }
+        let block = UnsafeRawPointer(shard) - ShardLock.distance
+        var distance = 128
+        while distance < 512 {
+            prefetch(block + distance)
+            distance &+= 64
+        }
+        shard.pointee.prefetchExchange(hash)
     }
 
     /// Puts the value in, for which there is room, in `shard`, which is locked.

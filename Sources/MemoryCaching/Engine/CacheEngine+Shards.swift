@@ -74,7 +74,7 @@ extension CacheEngine {
                 tablePlace: tablePlace,
                 directory: word,
                 origin: nil,
-                mostEntries: Self.mostEntries(0)
+                mostEntries: ShardCounts.mostEntries(0)
             )
         )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.

@@ -11,8 +11,8 @@ internal import Synchronization
 
 // How few shards become many.
 //
-// A shard with more than ``mostEntries(_:)`` entries has a directory of more shards made. That is published before any
-// entry has moved: each new shard says that its entries are elsewhere, and whose they are. Whoever comes to such a
+// A shard with more entries than ``ShardCounts`` allows has a directory of more shards made. That is published before
+// any entry has moved: each new shard says that its entries are elsewhere, and whose they are. Whoever comes to such a
 // shard moves the entries of that one old shard, under the old one's lock, and says then that they are here. So a call
 // for one key moves one shard's entries at most, and each entry is in one place at any time. Who goes over all shards
 // (a listing, statistics, a large insertion, a reaction to memory pressure) moves what is left, one shard at a time.
@@ -21,47 +21,8 @@ internal import Synchronization
 //
 // Old shards stay in memory as long as the cache, since somebody may be waiting for their locks: 768 bytes each.
 extension CacheEngine {
-    /// Entries beyond which one of 2 to the power of `logarithm` shards has more of them made.
-    ///
-    /// Up to 4,096 in all, exact order and a small footprint are worth more than parallelism. From about 65,536 on, 128
-    /// shards have enough entries to rank, 512 each: see ``fewToChooseFrom``.
-    static func mostEntries(_ logarithm: Int) -> UInt32 {
-        switch logarithm {
-        case 0: 4096
-        case mostShards...: .max
-        default: 65_536 >> UInt32(logarithm)
-        }
-    }
-
-    /// Shards at most, as a logarithm: eight for each processor, from 16 to 64, and 128 with more than 16 processors,
-    /// which is what the hash has bits for.
-    ///
-    /// On two processors two threads getting or setting were no faster with 64 or 128 shards than with 16 (1.61 and 1.55
-    /// times one), and one thread's hits of keys in a row slower (11.3 and 9.9 ns, 100,000 entries): what a lookup needs
-    /// of each shard is seldom in the nearest cache.
-    private static var mostShards: Int { shardsOfProcessors > 6 ? 7 : min(max(4, shardsOfProcessors + 1), 6) }
-
-    /// Four shards for each processor, so that two threads seldom meet, as a logarithm.
-    ///
-    /// Compiled with `CACHE_INTERNAL_CHECKS`, the environment's `CACHE_PROCESSORS` says how many processors there are:
-    /// what holds on a small machine need not hold on a large one.
-    private static var shardsOfProcessors: Int {
-        var processors = Int(cms_processor_count())
-        #if CACHE_INTERNAL_CHECKS
-        if let value = SystemFiles.system.environment("CACHE_PROCESSORS").flatMap({ Int($0) }) { processors = value }
-        #endif
-        let wanted = 4 * max(1, processors)
-        return Int.bitWidth - (wanted - 1).leadingZeroBitCount
-    }
-
-    /// How many shards 2 to the power of `logarithm` become, as a logarithm: 16 to 64 by the number of processors, and
-    /// then ``mostShards``.
-    private static func following(_ logarithm: Int) -> Int {
-        logarithm > 0 ? mostShards : min(max(4, shardsOfProcessors), 6)
-    }
-
     /// Shards that a cache has at most on this machine.
-    static var mostShardCount: Int { 1 << mostShards }
+    static var mostShardCount: Int { 1 << ShardCounts.most }
 
     /// Publishes a directory of more shards, unless there is one that follows `word` already, or is about to be.
     @usableFromInline
@@ -75,7 +36,8 @@ extension CacheEngine {
         guard directory.load(ordering: .acquiring) == word else { return }
         // What is to move into these has come.
         forEachShard { _ in }
-        directory.store(makeShards(Self.following(Int(word & 63)), from: word), ordering: .releasing)
+        let logarithm = word & 63 == 0 ? ShardCounts.first : ShardCounts.most
+        directory.store(makeShards(logarithm, from: word), ordering: .releasing)
     }
 
     /// The word of a directory of new shards, into which the entries of the shards of `word` are to move.
@@ -101,7 +63,7 @@ extension CacheEngine {
                     tablePlace: tablePlace,
                     directory: new,
                     origin: origin,
-                    mostEntries: Self.mostEntries(logarithm)
+                    mostEntries: ShardCounts.mostEntries(logarithm)
                 )
             )
             shard.pointee.isElsewhere = true

@@ -28,7 +28,7 @@ struct EntryStorage<Key: Hashable, Value> {
     /// The first slot never used, and the first of those that are vacant again.
     @usableFromInline var highWater: UInt32 = 1
     @usableFromInline var firstVacant: UInt32 = 0
-    /// The generation of the newest entry.
+    /// The generation of the newest entry: how many there were, modulo 2³².
     @usableFromInline var generation: UInt32 = 0
 
     @usableFromInline var table: UnsafeMutablePointer<UInt32>
@@ -47,6 +47,10 @@ struct EntryStorage<Key: Hashable, Value> {
     /// While there is an old table: entries in slots below this have their words in the present one, and what the old
     /// one has of such slots means nothing any more.
     @usableFromInline var movedSlots: UInt32 = 0
+    /// Words that crowds have cost and insertions have not made up for, and the low half of the generation at that
+    /// moment; see ``noteCrowd(_:)``.
+    @usableFromInline var crowding: UInt16 = 0
+    @usableFromInline var crowdedAt: UInt16 = 0
     /// Where tables and slabs come from and go to once they may be read without the lock; nil before. The cache keeps
     /// it alive.
     @usableFromInline var stable: Unmanaged<StableMemory>?
@@ -147,7 +151,8 @@ struct EntryStorage<Key: Hashable, Value> {
         if (count &+ 1) &* 2 > layout.size { growTable(to: layout.size &* 2) }
         if oldTable != nil { moveWords() }
         var place = emptyPlace(for: hash)
-        if KeyHash<Key>.isInteger, isCrowd(place.passed) {
+        generation &+= 1
+        if KeyHash<Key>.isInteger, place.passed > Self.crowd, noteCrowd(place.passed) {
             spread()
             place = emptyPlace(for: hash)
         }
@@ -161,7 +166,6 @@ struct EntryStorage<Key: Hashable, Value> {
             highWater &+= 1
         }
         if let identities {
-            generation &+= 1
             identities[Int(slot)] = UInt64(generation) &<< 32 | hash & 0xFFFF_FFFF
         }
         if let costs { costs[Int(slot)] = 0 }
@@ -183,6 +187,7 @@ struct EntryStorage<Key: Hashable, Value> {
 
     /// Takes the entry, whose hash is `hash`, out of the table and its slot.
     @inlinable
+    @inline(always)
     mutating func remove(_ slot: UInt32, hash: UInt64) -> Entry<Key, Value> {
         let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
@@ -191,7 +196,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
-        if KeyHash<Key>.isInteger, isCrowd(passed) { spread() }
+        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed) { spread() }
         return entry
     }
 

@@ -9,8 +9,8 @@
 /// One multiplication by a secret factor places keys in a row more evenly than random numbers lie, and it is all that a
 /// lookup waits for. But each factor is a bad one for some distances between keys: of caches that were filled with 3,000
 /// keys at one of 24 distances, 2.3 % had lookups that read more than three words on average, and one read 317. So a
-/// table begins without the second multiplication, and spreads its hashes (``KeyHash/spread(_:)``) from the first
-/// insertion or removal on that meets a crowd (``EntryStorage/isCrowd(_:)``).
+/// table begins without the second multiplication, and spreads its hashes (``KeyHash/spread(_:)``) once insertions and
+/// removals have met too many words in crowds (``EntryStorage/noteCrowd(_:)``).
 ///
 /// - SeeAlso: Linux's `rhashtable.c`, which hashes anew by another seed where a chain is longer than 16.
 @usableFromInline

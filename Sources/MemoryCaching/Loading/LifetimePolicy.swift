@@ -6,7 +6,7 @@
 
 /// How long the entries of a cache live, by its options.
 @usableFromInline
-struct LifetimePolicy<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class LifetimePolicy<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// From the moment an entry is set, where nothing else is said.
     @usableFromInline let afterWrite: Duration?
     /// Whether a lifetime depends on the entry or on chance.

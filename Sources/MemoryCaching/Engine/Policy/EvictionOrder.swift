@@ -26,6 +26,11 @@ struct EvictionOrder {
         cause != .costLimit && costless.leastHeight < costly.leastHeight ? costless.least : costly.least
     }
 
+    /// The slot of least height, if that is known without a search; else 0.
+    @inlinable
+    @inline(always)
+    var likelyVictim: UInt32 { costless.leastHeight < costly.leastHeight ? costless.knownLeast : costly.knownLeast }
+
     /// Appends `slot`, whose stay, height and flags are set, to its queue.
     @inlinable
     mutating func append(_ slot: UInt32, in view: SlabView) {

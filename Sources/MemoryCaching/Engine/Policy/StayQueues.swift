@@ -75,6 +75,11 @@ struct StayQueues {
         }
     }
 
+    /// The slot of least height, if its queue has been found; else 0.
+    @inlinable
+    @inline(always)
+    var knownLeast: UInt32 { leastQueue < 0 ? 0 : queues.unsafelyUnwrapped[Int(leastQueue)].head }
+
     /// The height at `node`, which is a leaf from ``capacity`` on.
     @inlinable
     @inline(always)

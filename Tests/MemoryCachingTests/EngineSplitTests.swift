@@ -52,7 +52,7 @@ struct EngineSplitTests {
                 #expect(engine.value(forKey: key / 2) == key / 2)
             }
         }
-        // With up to 2 processors, and with 9 to 16, the first split is the last.
+        // With one processor, and with 9 to 16, the first split is the last.
         #expect(counts.count >= 2 && counts.first == 1 && counts.last == Self.most)
         #expect(counts[1] >= 16 && counts[1] <= 64)
         #expect((0..<80_000).allSatisfy { engine.value(forKey: $0) == $0 })

@@ -18,7 +18,7 @@ public import Synchronization
 //
 // A cache begins without any shard, so that an empty one is only this object. The first access makes one shard, in
 // which everything is in exact order; beyond 4,096 entries they move to several times as many shards as there are
-// processors, and beyond some 65,536 to 64 or 128 (`CacheEngine+Splitting`). So small caches choose their victims among
+// processors, and later to 32, 64 or 128 (`CacheEngine+Splitting`). So small caches choose their victims among
 // many entries, and large ones keep threads apart. A thread that waits for an old shard's lock meanwhile finds that its
 // entries are elsewhere, and asks the directory again.
 //

@@ -27,6 +27,17 @@ struct cms_process_eviction *_Nonnull cms_process_eviction(void) { return &proce
 
 uint32_t cms_fork_count;
 
+long cms_processor_count(void) {
+    // No lock and nothing that runs once: the child of a fork must not wait for a thread that is not there.
+    static long known;
+    long count = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (count > 0) return count;
+    count = sysconf(_SC_NPROCESSORS_ONLN);
+    if (count < 1) count = 1;
+    __atomic_store_n(&known, count, __ATOMIC_RELAXED);
+    return count;
+}
+
 _Thread_local uint64_t cms_own_reader_line __attribute__((tls_model("initial-exec"))) = UINT64_MAX /* CMS_NO_LINE_YET */;
 
 /// By number: which thread has it, 0 for none. With Linux its number in the kernel, else 1.

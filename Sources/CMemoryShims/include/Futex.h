@@ -70,13 +70,9 @@ static inline void cms_futex_wake_all(const void *word) { (void)word; }
 #endif
 #endif
 
-#include <unistd.h>
-
-/// Processors that the machine has running, or 1 where that is not known.
-static inline long cms_processor_count(void) {
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? count : 1;
-}
+/// Processors that the machine had running when somebody asked first, or 1 where that is not known. sysconf reads a
+/// file, in some 10 microseconds, and each new shard asks.
+long cms_processor_count(void);
 
 /// Tells the processor that this is a spin loop.
 static inline void cms_spin_hint(void) {

@@ -8,8 +8,6 @@ internal import CMemoryShims
 internal import MemoryPressure
 
 /// How many shards a cache has on this machine; all numbers of shards are logarithms.
-///
-/// Found out once: who asks for the number of processors reads a file, and each new shard asks for ``mostEntries(_:)``.
 enum ShardCounts {
     /// Sixteen shards for each processor, from 16 to 64, and 128 with more than 16 processors, which is what the hash
     /// has bits for.
@@ -18,10 +16,10 @@ enum ShardCounts {
     /// operations of one with 16 shards, 1.57 times with 32 and 1.67 times with 64. The price is one thread's, because
     /// what a call needs of each shard is more seldom in the nearest cache: a set that evicts took 112, 114 and 120 ns
     /// (AMD EPYC, medians of seven processes).
-    static let most = processors > 4 ? 7 : min(max(4, processors + 4), 6)
+    static var most: Int { processors > 4 ? 7 : min(max(4, processors + 4), 6) }
 
     /// What the first shard is divided into: four for each processor, from 16 to 64.
-    static let first = min(max(4, processors + 2), 6)
+    static var first: Int { min(max(4, processors + 2), 6) }
 
     /// Entries beyond which one of 2 to the power of `logarithm` shards has more of them made.
     ///
@@ -41,11 +39,11 @@ enum ShardCounts {
     ///
     /// Compiled with `CACHE_INTERNAL_CHECKS`, the environment's `CACHE_PROCESSORS` says how many processors there are:
     /// what holds on a small machine need not hold on a large one.
-    private static let processors: Int = {
+    private static var processors: Int {
         var count = Int(cms_processor_count())
         #if CACHE_INTERNAL_CHECKS
         if let value = SystemFiles.system.environment("CACHE_PROCESSORS").flatMap({ Int($0) }) { count = value }
         #endif
         return Int.bitWidth - (max(1, count) - 1).leadingZeroBitCount
-    }()
+    }
 }

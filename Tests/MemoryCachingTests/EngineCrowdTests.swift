@@ -93,6 +93,34 @@ struct EngineCrowdTests {
         #expect(Self.meanWordsRead(Array(removed..<last), in: &storage) < 2)
     }
 
+    /// While words move from a run of any length, a removal looks at none of those behind it, and moves some itself:
+    /// looking at all, 3,000 removals of a million keys took 3 s.
+    @Test func removalsAloneEndARun() {
+        var storage = Storage(seed: Self.dense, keepsIdentities: false)
+        defer { storage.deallocate() }
+        func hash(_ key: Int) -> UInt64 { KeyHash.hash(key, seed: Self.dense) }
+        let count = 100_000
+        for key in 0..<count { _ = storage.insert(Self.entry(key), hash: hash(key)) }
+        storage.spread()
+        #expect(storage.oldTable != nil && storage.layout.isSpread)
+        // From the middle on: half of the run stands behind each. In the end both tables have words of such keys.
+        let first = count / 2
+        var removed = 0
+        while storage.oldTable != nil, removed < first {
+            let key = first + removed
+            #expect(storage.remove(storage.find(key, hash(key))!, hash: hash(key)).key == key)
+            removed += 1
+        }
+        #expect(removed < count / 8)
+        // What removals have looked at counts as a crowd.
+        #expect(storage.crowding < 1000)
+        let gone = first..<first + removed
+        for key in 0..<count where (storage.find(key, hash(key)) == nil) != gone.contains(key) {
+            Issue.record("\(key) is lost or stays")
+        }
+        #expect(Self.meanWordsRead(Array(0..<first), in: &storage) < 2)
+    }
+
     /// Random keys lie in crowds by chance now and then. With a limit of 24 words and no credit, 19 of 20 such tables
     /// spread their hashes.
     @Test func randomKeysSeldomSpread() {

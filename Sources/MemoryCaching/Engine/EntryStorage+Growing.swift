@@ -30,8 +30,8 @@ extension EntryStorage {
     /// Words in crowds that a table has credit for; each insertion adds one to what is left of it.
     @inlinable static var mostCrowding: UInt { 256 }
 
-    /// Notes that an insertion has passed `words`, or that a removal has looked at as many, and says whether keys crowd:
-    /// whether crowds cost more than one word for each insertion, and ``mostCrowding`` at once.
+    /// Notes that an insertion has passed `words`, or that a removal has looked at as many, and says whether keys
+    /// crowd: whether crowds cost more than one word for each insertion, and ``mostCrowding`` at once.
     ///
     /// Random keys lie in crowds by chance, too; the longer a cache evicts and inserts, the longer is the longest of
     /// them. Spread at the first of more than 24 words, of full tables of random keys nearly all multiplied twice after
@@ -79,7 +79,7 @@ extension EntryStorage {
 
     /// Gives the entries of the next `slots` slots their words in the present table, whose words so far are those of
     /// insertions since it was made. It is full after as many more of them as there were entries; a sixteenth of them
-    /// moves all words.
+    /// moves all words. Removals do so, too, lest words stay where they crowd when nothing is inserted any more.
     ///
     /// In the order of slots, as entries are then read in a row. With the order of the old table, which was emptied
     /// behind the words, filling a cache with a million entries took a third longer.

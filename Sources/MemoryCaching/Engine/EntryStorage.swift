@@ -189,6 +189,7 @@ struct EntryStorage<Key: Hashable, Value> {
     @inlinable
     @inline(always)
     mutating func remove(_ slot: UInt32, hash: UInt64) -> Entry<Key, Value> {
+        if oldTable != nil { moveWords() }
         let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
         let meta = view[slot]
@@ -199,6 +200,10 @@ struct EntryStorage<Key: Hashable, Value> {
         if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed) { spread() }
         return entry
     }
+
+    /// In a table whose words move to another one: a word of no slot, in place of one that was removed. No words move
+    /// back to its place: in a run that is as long as the table, each removal would look at all of them.
+    @inlinable @inline(always) static var removedWord: UInt32 { tagMask }
 
     /// Takes the word of `slot` out of the table that it is in; returns how many words behind it were looked at.
     @inlinable
@@ -215,7 +220,8 @@ struct EntryStorage<Key: Hashable, Value> {
         while oldTable.unsafelyUnwrapped[Int(bitPattern: index)] & Self.slotMask != slot {
             index = oldLayout.next(index)
         }
-        return empty(index, of: oldTable.unsafelyUnwrapped, oldLayout)
+        oldTable.unsafelyUnwrapped[Int(bitPattern: index)] = Self.removedWord
+        return 0
     }
 
     /// Empties the place `first`, and moves words back where else they would not be found any more; returns how many

@@ -57,6 +57,24 @@ struct StayQueuesTests {
         #expect(queues.leastHeight == 0x1p-100)
     }
 
+    /// After a rebasing L is rounded to a finer step, and may be a little lower than what entries before it were given.
+    @Test("a queue is sorted, though heights are rounded")
+    func rounded() {
+        let slab = Slab(slots: 8)
+        var queues = StayQueues()
+        defer { queues.deallocate() }
+        for (slot, inflation) in [(1, 2), (2, 1.5), (3, 3), (4, 2.5)] as [(UInt32, Float)] {
+            enqueue(slot, 0, at: inflation, into: &queues, slab.view)
+        }
+        func heights(_ slots: [UInt32]) -> [Float] { slots.map { slab.view[$0].pointee.height } }
+        #expect(heights([1, 2, 3, 4]) == [3, 3, 4, 4] && queues.leastHeight == 3)
+        // From the head, from the middle, and who stands last already.
+        for slot in [1, 3, 3] as [UInt32] { queues.moveToEnd(slot, height: 2, in: slab.view) }
+        #expect(heights([2, 4, 1, 3]) == [3, 4, 4, 4] && queues.leastHeight == 3)
+        queues.moveToEnd(2, height: 9, in: slab.view)
+        #expect(heights([4, 1, 3, 2]) == [4, 4, 4, 9] && queues.leastHeight == 4)
+    }
+
     @Test("the least entry is at hand, whichever stays come and go")
     func model() {
         let seed = UInt64.random(in: 0...UInt64.max)

@@ -154,7 +154,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func tick() {
         inflation = policy.pointee.advanceInflation(beyond: inflation, by: 0x1p-4 / Double(siblingCount))
         // Up to 512, a `Float` tells the ticks of 128 shards apart.
-        if inflation - base > 512 { rebase(by: Float(inflation - base)) }
+        if inflation - base > 512 { rebase(by: Float(inflation - base).nextDown) }
     }
 
     /// Moves an entry in order of use to the end of its queue. All of it is compiled into one function that knows how
@@ -300,9 +300,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         victimsSinceRebasing &+= UInt32(truncatingIfNeeded: evidence.evictions)
         handIn(residents: residents)
         let risen = inflation - base
-        if risen > 16384 * scale, victimsSinceRebasing > storage.held / 16 { rebase(by: Float(risen)) }
+        if risen > 16384 * scale, victimsSinceRebasing > storage.held / 16 { rebase(by: Float(risen).nextDown) }
     }
 
+    /// Counts heights from a base that is higher by `delta`, which is no more than L is above the present one.
     @inlinable
     @inline(never)
     mutating func rebase(by delta: Float) {

@@ -99,7 +99,8 @@ struct StayQueues {
         leastQueue = Int32(truncatingIfNeeded: node) &- capacity
     }
 
-    /// Appends `slot`, whose stay and height are set, to its queue.
+    /// Appends `slot`, whose stay and height are set, to its queue: no lower than those before it. By the numbers it
+    /// never is, but heights are rounded, and to another step after a rebasing than before.
     @inlinable
     mutating func append(_ slot: UInt32, in slab: SlabView) {
         let meta = slab[slot]
@@ -115,7 +116,9 @@ struct StayQueues {
             queue.pointee.head = slot
             setHead(of: index, height: meta.pointee.height)
         } else {
-            slab[tail].pointee.next = slot
+            let last = slab[tail]
+            last.pointee.next = slot
+            if last.pointee.height > meta.pointee.height { meta.pointee.height = last.pointee.height }
         }
     }
 
@@ -146,13 +149,18 @@ struct StayQueues {
         let meta = slab[slot]
         let (previous, next) = (meta.pointee.previous, meta.pointee.next)
         let index = Int(Int32(bitPattern: meta.pointee.info.stay.rawValue) &- firstCode)
-        meta.pointee.height = height
         if next == 0 {
-            if previous == 0 { setHead(of: index, height: height) }
+            if previous == 0 {
+                meta.pointee.height = height
+                setHead(of: index, height: height)
+            } else {
+                meta.pointee.height = max(height, meta.pointee.height)
+            }
             return
         }
         let queue = queues.unsafelyUnwrapped + index
         let tail = queue.pointee.tail
+        meta.pointee.height = max(height, slab[tail].pointee.height)
         meta.pointee.next = 0
         meta.pointee.previous = tail
         queue.pointee.tail = slot

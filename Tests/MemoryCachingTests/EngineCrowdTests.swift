@@ -103,7 +103,7 @@ struct EngineCrowdTests {
         for key in 0..<count { _ = storage.insert(Self.entry(key), hash: hash(key)) }
         storage.spread()
         #expect(storage.oldTable != nil && storage.layout.isSpread)
-        // From the middle on: half of the run stands behind each. In the end both tables have words of such keys.
+        // From the middle on: half of the run stands behind each.
         let first = count / 2
         var removed = 0
         while storage.oldTable != nil, removed < first {
@@ -121,7 +121,7 @@ struct EngineCrowdTests {
         #expect(Self.meanWordsRead(Array(0..<first), in: &storage) < 2)
     }
 
-    /// Random keys lie in crowds by chance now and then. With a limit of 24 words and no credit, 19 of 20 such tables
+    /// Random keys lie in crowds by chance now and then. With a limit of 24 words and no credit, nearly all such tables
     /// spread their hashes.
     @Test func randomKeysSeldomSpread() {
         let number = UInt64.random(in: 0 ... .max)

@@ -4,9 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-internal import CMemoryShims
 internal import ForkSafety
-internal import MemoryPressure
 internal import Synchronization
 
 // How few shards become many.

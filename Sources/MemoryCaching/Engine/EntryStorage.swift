@@ -212,7 +212,7 @@ struct EntryStorage<Key: Hashable, Value> {
         var index = layout.home(Self.placed(hash, by: layout))
         while true {
             let word = table[Int(bitPattern: index)]
-            if word & Self.slotMask == slot { return empty(index, of: table, layout) }
+            if word & Self.slotMask == slot { return empty(index) }
             if word == 0, oldTable != nil { break }
             index = layout.next(index)
         }
@@ -224,11 +224,11 @@ struct EntryStorage<Key: Hashable, Value> {
         return 0
     }
 
-    /// Empties the place `first`, and moves words back where else they would not be found any more; returns how many
-    /// words it has looked at.
+    /// Empties the place `first` of the present table, and moves words back where else they would not be found any more;
+    /// returns how many words it has looked at.
     @inlinable
     @discardableResult
-    func empty(_ first: UInt, of table: UnsafeMutablePointer<UInt32>, _ layout: TableLayout) -> UInt {
+    func empty(_ first: UInt) -> UInt {
         var hole = first
         var index = hole
         // Words without a gap before the first hole; not known before it is asked for.
@@ -241,7 +241,7 @@ struct EntryStorage<Key: Hashable, Value> {
             // than that unless so many words stand before it without a gap.
             var distance = (index &- UInt(truncatingIfNeeded: word &>> 28)) & 15
             if distance < layout.distance(from: hole, to: index) {
-                if run == .max { run = lengthOfRun(before: first, of: table, layout) }
+                if run == .max { run = lengthOfRun(before: first) }
                 if run &+ layout.distance(from: first, to: index) > 15 {
                     let placed = Self.placed(self.hash(of: word & Self.slotMask), by: layout)
                     distance = layout.distance(from: layout.home(placed), to: index)
@@ -260,7 +260,7 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Words before `index` up to the next empty one, counted to 16.
     @inlinable
     @inline(always)
-    func lengthOfRun(before index: UInt, of table: UnsafeMutablePointer<UInt32>, _ layout: TableLayout) -> UInt {
+    func lengthOfRun(before index: UInt) -> UInt {
         var run: UInt = 0
         while run < 16, table[Int(bitPattern: (index &- run &- 1) & layout.mask)] != 0 { run &+= 1 }
         return run

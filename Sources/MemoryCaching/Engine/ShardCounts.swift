@@ -25,10 +25,9 @@ enum ShardCounts {
     ///
     /// Up to 4,096 in all, exact order and a small footprint are worth more than parallelism. The second division comes
     /// as soon as each new shard has 1,024 entries to rank, or with 65,536 in all, of which 128 shards have 512; see
-    /// `CacheEngine/fewToChooseFrom`. Not sooner: disk blocks of many sizes missed .63 instead of .605 with 32 shards at
-    /// once (s_cloudphysicsIO, 507 MB), and .4704 instead of .4688 with 512 entries in each (s_arc_p12, 10 %). Not
-    /// later: with 65,536 entries to be moved again, 100,000 insertions into a new cache took 112 ns each, and 107 with
-    /// 16,384.
+    /// `CacheEngine/fewToChooseFrom`. Not sooner: disk blocks of many sizes missed .63 instead of .605 with 32 shards
+    /// at once (s_cloudphysicsIO, 507 MB), and .4704 instead of .4688 with 512 entries in each (s_arc_p12, 10 %). Not
+    /// later: the more entries are moved again, the longer a new cache takes to fill.
     static func mostEntries(_ logarithm: Int) -> UInt32 {
         switch logarithm {
         case 0: 4096

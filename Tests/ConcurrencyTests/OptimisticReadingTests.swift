@@ -160,6 +160,22 @@ struct OptimisticReadingTests {
         engine.forEachShard { #expect($0.pointee.storage.stable != nil) }
     }
 
+    @Test("a lookup waits for who writes, not for who has the lock, and not for ever")
+    func waiting() {
+        let engine = CacheEngine<Int, Int>()
+        let hash = KeyHash.hash(1, seed: engine.seed)
+        #expect(!engine.waitForWriter(hash), "a cache without a shard")
+        engine.setValue(1, forKey: 1)
+        #expect(engine.waitForWriter(hash))
+        let shard = engine.lockShardForReading(hash)
+        #expect(engine.waitForWriter(hash))
+        engine.beginWriting(shard)
+        #expect(!engine.waitForWriter(hash))
+        engine.unlock(shard)
+        #expect(engine.waitForWriter(hash))
+        #expect(engine.value(forKey: 1) == 1)
+    }
+
     #if os(Linux)
     @Test("threads that first use a cache when they end for good cost no number")
     func lateThreads() {

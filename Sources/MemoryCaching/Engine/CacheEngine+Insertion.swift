@@ -50,11 +50,11 @@ extension CacheEngine {
     ) -> InsertionOutcome {
         let hash = KeyHash.hash(key, seed: seed)
         var newcomer = prepare(value, hash, cost: max(0, cost), recomputeCost: recomputeCost, lifetime: lifetime)
-        var (shard, slot) = locate(key, hash)
+        var (shard, slot) = locate(key, hash, toSet: true)
         if governor != nil, charge(newcomer, to: shard) {
             // Settled before anything is taken or stored: the governor may evict, run handlers, and wait.
             settleCredit(of: shard, hash)
-            (shard, slot) = locate(key, hash)
+            (shard, slot) = locate(key, hash, toSet: true)
         }
         if slot != 0, newcomer.now == .min, condition == nil, hooks == nil,
             shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
@@ -154,7 +154,6 @@ extension CacheEngine {
             return .refused
         }
         if slot == 0, !newcomer.hasLevel {
-            prefetchForExchange(newcomer.hash, in: shard)
             shard.pointee.admit(newcomer.hash, &newcomer.info, residents: entryCount(shard))
             newcomer.hasLevel = true
         }

@@ -8,18 +8,26 @@ public import Synchronization
 
 // From a key to its shard, locked, and its slot.
 extension CacheEngine {
-    /// The shard that `hash` leads to, locked. Made if there is none yet.
+    /// The shard that `hash` leads to, locked for whatever is to be done with it. Made if there is none yet.
     @inlinable
     @inline(always)
     func lockShard(_ hash: UInt64) -> ShardPointer {
-        guard let shard = lockFreeShard(hash) else { return lockShardContended(hash) }
+        let shard = lockShardForReading(hash)
         beginWriting(shard)
         return shard
     }
 
-    /// The shard that `hash` leads to, locked for a lookup, which writes nothing that is read without the lock; nil
-    /// where it is in use, does not have the entries or is yet to be made. Unlocked by ``unlockAfterLookup(_:)``, or
-    /// written to after ``beginWriting(_:)``.
+    /// The shard that `hash` leads to, locked for whoever writes nothing that is read without the lock. Unlocked by
+    /// ``unlockAfterLookup(_:)``, or written to after ``beginWriting(_:)``: the later, the fewer have to wait.
+    @inlinable
+    @inline(always)
+    func lockShardForReading(_ hash: UInt64) -> ShardPointer {
+        guard let shard = lockFreeShard(hash) else { return lockShardContended(hash) }
+        return shard
+    }
+
+    /// What ``lockShardForReading(_:)`` returns; nil where the shard is in use, does not have the entries or is yet to
+    /// be made.
     ///
     /// Names the class, because Swift 6.3 crashes where it inlines `Self` of a class into a function without
     /// parameters.
@@ -39,8 +47,8 @@ extension CacheEngine {
         return nil
     }
 
-    /// What ``lockShard(_:)`` does where the shard is not to be had at once. A function of its own, so that a hit keeps
-    /// no registers for another round.
+    /// What ``lockShardForReading(_:)`` does where the shard is not to be had at once. A function of its own, so that a
+    /// hit keeps no registers for another round.
     @inlinable
     @inline(never)
     func lockShardContended(_ hash: UInt64) -> ShardPointer {
@@ -51,9 +59,9 @@ extension CacheEngine {
                 continue
             }
             let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
-            lock(shard)
+            ShardLock(guarding: UnsafeMutableRawPointer(shard)).lock()
             if !shard.pointee.isElsewhere { return shard }
-            unlock(shard)
+            unlockAfterLookup(shard)
             moveIn(shard)
         }
     }
@@ -94,13 +102,23 @@ extension CacheEngine {
     @inline(always)
     func unlockAfterLookup(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
 
-    /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0.
+    /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0. Where a key that is to be set is not
+    /// there, what its insertion needs is asked for.
     @inlinable
     @inline(always)
-    func locate(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
-        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
-        let shard = lockShard(hash)
-        return (shard, shard.pointee.storage.find(key, hash) ?? 0)
+    func locate(_ key: Key, _ hash: UInt64, toSet: Bool = false) -> (ShardPointer, UInt32) {
+        let isHarmless = KeyHash.isHarmless(key)
+        let shard: ShardPointer
+        let slot: UInt32
+        if isHarmless {
+            shard = lockShardForReading(hash)
+            slot = shard.pointee.storage.find(key, hash) ?? 0
+        } else {
+            (shard, slot) = locateComparingOutside(key, hash)
+        }
+        if toSet, slot == 0 { prefetchForExchange(hash, in: shard) }
+        if isHarmless { beginWriting(shard) }
+        return (shard, slot)
     }
 
     /// Finds `key` by an `==` that may do anything, see ``KeyVerdicts``. An entry is identified by its generation, which

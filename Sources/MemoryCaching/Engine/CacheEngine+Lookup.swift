@@ -45,8 +45,12 @@ extension CacheEngine {
     @inlinable
     @inline(never)
     func valueContended(_ key: Key, _ hash: UInt64) -> Value? {
-        if CacheEngine.readsWithoutLock, isLockHeld(hash) { admitReader() }
+        if CacheEngine.readsWithoutLock, isLockHeld(hash) {
+            admitReader()
+            if waitForWriter(hash), let value = valueWithoutLock(key, hash) { return value }
+        }
         let shard = lockShardContended(hash)
+        beginWriting(shard)
         return finishLookup(shard, shard.pointee.storage.find(key, hash) ?? 0, key, hash)
     }
 

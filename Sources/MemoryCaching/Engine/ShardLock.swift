@@ -108,7 +108,7 @@ package struct ShardLock {
     ///
     /// - SeeAlso: Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory
     ///   Multiprocessor", SOSP 1991.
-    private static var mostLooks: Int { 128 }
+    static var mostLooks: Int { 128 }
 
     /// Says to those who read without the lock that whoever has it writes from here on.
     @inlinable

@@ -17,10 +17,11 @@ public import Synchronization
 // # How
 //
 // Each shard has a sequence beside its lock: even, and odd while somebody writes. It is a seqlock. The reader takes the
-// sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it takes the
-// lock, as it does for everything that is not simple: entries with a lifetime, discardable content, the first use of an
-// entry in its stay, of which the policy is to know, and what is not found while words move to a larger table. So what
-// a reader writes is its own counter alone.
+// sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it waits for
+// the writer and reads once more, and then takes the lock, as it does for everything that is not simple: entries with a
+// lifetime, discardable content, the first use of an entry in its stay, of which the policy is to know, and what is not
+// found while words move to a larger table. So what a reader writes is its own counter alone. Who has the lock makes the
+// sequence odd as late as it can, when it knows what is there.
 //
 // # Why it is right
 //
@@ -117,6 +118,24 @@ extension CacheEngine {
             ReaderCounts.countHit(readers, line)
             return value
         }
+    }
+
+    /// Waits for whoever writes to the shard that `hash` leads to; false if that takes as long as a thread waits awake
+    /// for a lock.
+    ///
+    /// Looks every four pauses of the processor, some 100 ns: a look takes the line away from the writer, who needs it
+    /// once more at the end, and a section takes about as long.
+    @usableFromInline
+    func waitForWriter(_ hash: UInt64) -> Bool {
+        let word = directory.load(ordering: .acquiring)
+        if word == 0 { return false }
+        let shard = Self.shard(Self.shardIndex(hash, of: word), of: word)
+        let lock = ShardLock(guarding: UnsafeMutableRawPointer(shard))
+        for _ in 0..<ShardLock.mostLooks / 4 {
+            for _ in 0..<4 { cms_spin_hint() }
+            if lock.sequence.pointee.load(ordering: .relaxed) & 1 == 0 { return true }
+        }
+        return false
     }
 
     /// Whether a thread has the lock of the shard that `hash` leads to; what was true may not be any more.

@@ -20,8 +20,8 @@ public import Synchronization
 // sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it waits for
 // the writer and reads once more, and then takes the lock, as it does for everything that is not simple: entries with a
 // lifetime, discardable content, the first use of an entry in its stay, of which the policy is to know, and what is not
-// found while words move to a larger table. So what a reader writes is its own counter alone. Who has the lock makes the
-// sequence odd as late as it can, when it knows what is there.
+// found while words move to a larger table. So what a reader writes is its own counter alone. Who sets or removes a
+// value makes the sequence odd after it has looked the key up, so that fewer lookups meet it.
 //
 // # Why it is right
 //

@@ -160,6 +160,26 @@ struct OptimisticReadingTests {
         engine.forEachShard { #expect($0.pointee.storage.stable != nil) }
     }
 
+    @Test("who only looks keeps no lookup waiting, and who sets or removes ends what it begins")
+    func sequence() {
+        let engine = CacheEngine<Int, Int>()
+        engine.setValue(1, forKey: 1)
+        let sequence = ShardLock(guarding: shard(of: 1, in: engine)).sequence
+        func written<Result>(by body: () -> Result) -> UInt32 {
+            let before = sequence.pointee.load(ordering: .relaxed)
+            _ = body()
+            return sequence.pointee.load(ordering: .relaxed) - before
+        }
+        for key in 1...2 {
+            #expect(written { engine.contains(key) } == 0)
+            #expect(written { engine.peekValue(forKey: key) } == 0)
+            #expect(written { engine.value(forKey: key) } == 0)
+        }
+        #expect(written { engine.setValue(3, forKey: 1) } == 2)
+        #expect(written { engine.setValue(2, forKey: 2) } == 2)
+        #expect(written { engine.removeValue(forKey: 2) } == 2)
+    }
+
     @Test("a lookup waits for who writes, not for who has the lock, and not for ever")
     func waiting() {
         let engine = CacheEngine<Int, Int>()

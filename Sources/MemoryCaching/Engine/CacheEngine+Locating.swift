@@ -107,18 +107,19 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     func locate(_ key: Key, _ hash: UInt64, toSet: Bool = false) -> (ShardPointer, UInt32) {
-        let isHarmless = KeyHash.isHarmless(key)
-        let shard: ShardPointer
-        let slot: UInt32
-        if isHarmless {
-            shard = lockShardForReading(hash)
-            slot = shard.pointee.storage.find(key, hash) ?? 0
-        } else {
-            (shard, slot) = locateComparingOutside(key, hash)
-        }
+        let (shard, slot) = locateForReading(key, hash)
         if toSet, slot == 0 { prefetchForExchange(hash, in: shard) }
-        if isHarmless { beginWriting(shard) }
+        beginWriting(shard)
         return (shard, slot)
+    }
+
+    /// The same, locked as ``lockShardForReading(_:)`` does it.
+    @inlinable
+    @inline(always)
+    func locateForReading(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
+        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
+        let shard = lockShardForReading(hash)
+        return (shard, shard.pointee.storage.find(key, hash) ?? 0)
     }
 
     /// Finds `key` by an `==` that may do anything, see ``KeyVerdicts``. An entry is identified by its generation, which
@@ -128,7 +129,7 @@ extension CacheEngine {
     func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
         var verdicts = KeyVerdicts()
         while true {
-            let shard = lockShard(hash)
+            let shard = lockShardForReading(hash)
             let identical = shard.pointee.storage.findWithoutComparing(key, hash, isConstant: false) { _ in false }.slot
             if identical != 0 { return (shard, identical) }
             verdicts.beginRound()
@@ -147,7 +148,7 @@ extension CacheEngine {
             }
             // What was copied is still in the table: to let go of it here runs no code of the key's.
             guard match == 0, let first else { return (shard, match) }
-            unlock(shard)
+            unlockAfterLookup(shard)
             let isFirst = first == key
             verdicts.decideNext(isFirst)
             if !isFirst {

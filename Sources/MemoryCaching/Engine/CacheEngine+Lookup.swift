@@ -189,10 +189,10 @@ extension CacheEngine {
     @inlinable
     package func contains(_ key: Key) -> Bool {
         let now = lifetimes.now
-        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        let (shard, slot) = locateForReading(key, KeyHash.hash(key, seed: seed))
         let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
         let isAlive = slot != 0 && (deadline > now || deadline == .max)
-        unlock(shard)
+        unlockAfterLookup(shard)
         return isAlive
     }
 }

@@ -52,10 +52,10 @@ extension CacheEngine {
     ) -> Sighting {
         var now = lifetimes.now
         if countsFallback { now = lifetimes.fallbackEnd(at: now) }
-        let (shard, slot) = locate(key, KeyHash.hash(key, seed: seed))
+        let (shard, slot) = locateForReading(key, KeyHash.hash(key, seed: seed))
         let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
         guard slot != 0, deadline > now || deadline == .max else {
-            unlock(shard)
+            unlockAfterLookup(shard)
             return Sighting(stored: nil, bits: nil)
         }
         let entry = shard.pointee.storage.entries + Int(slot)
@@ -66,7 +66,7 @@ extension CacheEngine {
             }
         }
         let mayBeGone = entry.pointee.meta.info.has(EntryInfo.discardable) && evictsDiscarded.load(ordering: .relaxed)
-        unlock(shard)
+        unlockAfterLookup(shard)
         return Sighting(stored: value, isDiscarded: mayBeGone && hooks?.isDiscarded(value) ?? false, bits: bits)
     }
 

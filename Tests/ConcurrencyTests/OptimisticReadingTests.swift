@@ -175,9 +175,9 @@ struct OptimisticReadingTests {
             #expect(written { engine.peekValue(forKey: key) } == 0)
             #expect(written { engine.value(forKey: key) } == 0)
         }
-        #expect(written { engine.setValue(3, forKey: 1) } == 2)
-        #expect(written { engine.setValue(2, forKey: 2) } == 2)
-        #expect(written { engine.removeValue(forKey: 2) } == 2)
+        #expect(written { engine.setValue(3, forKey: 1) } == 4)
+        #expect(written { engine.setValue(2, forKey: 2) } == 4)
+        #expect(written { engine.removeValue(forKey: 2) } == 4)
     }
 
     @Test("a lookup waits for who writes, not for who has the lock, and not for ever")

@@ -121,6 +121,22 @@ struct EngineCrowdTests {
         #expect(Self.meanWordsRead(Array(0..<first), in: &storage) < 2)
     }
 
+    /// While lookups rely on the table, a crowd is noted and nothing is spread; whoever may change the table does it.
+    @Test func nothingIsSpreadWhileTheTableIsKept() {
+        var storage = Storage(seed: Self.dense, keepsIdentities: false)
+        defer { storage.deallocate() }
+        func hash(_ key: Int) -> UInt64 { KeyHash.hash(key, seed: Self.dense) }
+        for key in 0..<3000 { _ = storage.insert(Self.entry(key), hash: hash(key)) }
+        let table = storage.table
+        for key in 0..<10 { _ = storage.remove(storage.find(key, hash(key))!, hash: hash(key), keepsTable: true) }
+        for key in 0..<10 { _ = storage.insert(Self.entry(key), hash: hash(key), keepsTable: true) }
+        #expect(storage.table == table && !storage.layout.isSpread)
+        #expect(!storage.hasPlace, "for want of a table without crowds")
+        _ = storage.remove(storage.find(0, hash(0))!, hash: hash(0))
+        #expect(storage.table != table && storage.layout.isSpread && storage.hasPlace)
+        for key in 1..<3000 { #expect(storage.find(key, hash(key)) != nil) }
+    }
+
     /// Random keys lie in crowds by chance now and then. With a limit of 24 words and no credit, nearly all such tables
     /// spread their hashes.
     @Test func randomKeysSeldomSpread() {

@@ -108,8 +108,12 @@ extension CacheEngine {
     @inline(always)
     func locate(_ key: Key, _ hash: UInt64, toSet: Bool = false) -> (ShardPointer, UInt32) {
         let (shard, slot) = locateForReading(key, hash)
-        if toSet, slot == 0 { prefetchForExchange(hash, in: shard) }
-        beginWriting(shard)
+        if toSet, slot == 0 {
+            prefetchForExchange(hash, in: shard)
+            beginInserting(shard)
+        } else {
+            beginWriting(shard)
+        }
         return (shard, slot)
     }
 

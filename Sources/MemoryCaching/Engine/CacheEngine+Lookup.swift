@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+public import CMemoryShims
 public import Synchronization
 
 // Lookups: what a hit does, and what is left where it is not as simple as most.
@@ -32,7 +33,8 @@ extension CacheEngine {
             return finishLookup(shard, slot, key, hash)
         }
         if !info.has(EntryInfo.touched) {
-            entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
+            // Who sees it without the lock sees how far the shard's sequence has come.
+            cms_store_release_u32(&entry.pointee.meta.info.bits, info.bits | EntryInfo.touched)
             if SampledUses.includes(hash) { shard.pointee.noteTouch(info, hash) }
         }
         shard.pointee.lookups.hits &+= 1

@@ -43,12 +43,16 @@ extension EntryStorage {
     @inlinable
     @inline(never)
     mutating func noteCrowd(_ words: UInt) -> Bool {
-        let elapsed = UInt(UInt16(truncatingIfNeeded: generation) &- crowdedAt)
-        let left = UInt(crowding)
-        let sum = (left > elapsed ? left &- elapsed : 0) &+ words
+        let sum = crowdingLeft &+ words
         crowding = UInt16(min(sum, UInt(UInt16.max)))
         crowdedAt = UInt16(truncatingIfNeeded: generation)
         return sum > Self.mostCrowding
+    }
+
+    /// Words that crowds have cost and that insertions since have not made up for.
+    @inlinable var crowdingLeft: UInt {
+        let elapsed = UInt(UInt16(truncatingIfNeeded: generation) &- crowdedAt)
+        return UInt(crowding) > elapsed ? UInt(crowding) &- elapsed : 0
     }
 
     /// Spreads hashes from here on, where keys are integers.

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+public import Synchronization
+
 /// A table of words over a slab of entries: where the entries of one shard are, and nothing else.
 ///
 /// The table is open addressing with linear probing over words of {8-bit tag, 24-bit slot}, at most half full, so that
@@ -139,20 +141,30 @@ struct EntryStorage<Key: Hashable, Value> {
     /// written there, which is 1 % of the time of getting or setting.
     @inlinable
     @inline(__always)
-    mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64) -> UInt32 {
-        let slot = takeSlot(hash: hash)
+    mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64, keepsTable: Bool = false) -> UInt32 {
+        let slot = takeSlot(hash: hash, keepsTable: keepsTable)
         (entries + Int(slot)).initialize(to: entry)
         return slot
     }
 
-    /// A vacant slot, whose entry is still to be made, with its word in the table.
+    /// Whether an entry more changes neither table nor slab.
     @inlinable
-    mutating func takeSlot(hash: UInt64) -> UInt32 {
+    @inline(always)
+    var hasPlace: Bool {
+        (count &+ 1) &* 2 <= layout.size && (firstVacant != 0 || Int(highWater) < capacity)
+            && (crowding == 0 || layout.isSpread || crowdingLeft <= Self.mostCrowding)
+    }
+
+    /// A vacant slot, whose entry is still to be made, with its word in the table.
+    ///
+    /// - Parameter keepsTable: whether the table may not be changed, though keys crowd; there is a place then.
+    @inlinable
+    mutating func takeSlot(hash: UInt64, keepsTable: Bool) -> UInt32 {
         if (count &+ 1) &* 2 > layout.size { growTable(to: layout.size &* 2) }
         if oldTable != nil { moveWords() }
         var place = emptyPlace(for: hash)
         generation &+= 1
-        if KeyHash<Key>.isInteger, place.passed > Self.crowd, noteCrowd(place.passed) {
+        if KeyHash<Key>.isInteger, place.passed > Self.crowd, noteCrowd(place.passed), !keepsTable {
             spread()
             place = emptyPlace(for: hash)
         }
@@ -164,11 +176,14 @@ struct EntryStorage<Key: Hashable, Value> {
             if Int(highWater) == capacity { growSlab(to: nextCapacity) }
             slot = highWater
             highWater &+= 1
+            view[slot].pointee.info = .vacant
         }
         if let identities {
             identities[Int(slot)] = UInt64(generation) &<< 32 | hash & 0xFFFF_FFFF
         }
         if let costs { costs[Int(slot)] = 0 }
+        // Who reads the word, or any of the next entry's bytes, without the lock finds the slot vacant, or used no more.
+        if CacheEngine<Key, Value>.readsWithoutLock { atomicMemoryFence(ordering: .releasing) }
         table[Int(bitPattern: place.index)] = place.tag | slot
         held &+= 1
         return slot
@@ -188,7 +203,7 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Takes the entry, whose hash is `hash`, out of the table and its slot.
     @inlinable
     @inline(always)
-    mutating func remove(_ slot: UInt32, hash: UInt64) -> Entry<Key, Value> {
+    mutating func remove(_ slot: UInt32, hash: UInt64, keepsTable: Bool = false) -> Entry<Key, Value> {
         if oldTable != nil { moveWords() }
         let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
@@ -197,7 +212,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
-        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed) { spread() }
+        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed), !keepsTable { spread() }
         return entry
     }
 

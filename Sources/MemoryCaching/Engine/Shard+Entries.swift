@@ -50,7 +50,8 @@ extension Shard {
     @inlinable
     mutating func insert(_ key: Key, _ value: Value, _ newcomer: Newcomer) {
         let (info, hash) = (newcomer.info, newcomer.hash)
-        let slot = storage.insert(Entry(meta: EntryMeta(info: info), key: key, value: value), hash: hash)
+        let entry = Entry(meta: EntryMeta(info: info), key: key, value: value)
+        let slot = storage.insert(entry, hash: hash, keepsTable: keepsTable)
         publishTable()
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
@@ -124,7 +125,7 @@ extension Shard {
         if info.has(EntryInfo.expires) { wheel!.cancel(slot) }
         if SampledUses.includes(hash) { noteDeparture(of: storage.view[slot].pointee, hash, cause) }
         counters.removals[cause] &+= 1
-        return storage.remove(slot, hash: hash)
+        return storage.remove(slot, hash: hash, keepsTable: keepsTable)
     }
 
     /// Whether the lifetime of the entry at `slot` is over. It may still be there as a fallback.

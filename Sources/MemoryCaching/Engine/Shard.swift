@@ -21,6 +21,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var lookups = LookupCounters()
     /// Whether the entries are in another shard: in ``origin`` still, or in those that the cache has made since.
     @usableFromInline var isElsewhere = false
+    /// Whether table and slab stay where they are until the lock is released, because hits go on meanwhile.
+    @usableFromInline var keepsTable = false
     /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
     @usableFromInline let mostEntries: UInt32
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.

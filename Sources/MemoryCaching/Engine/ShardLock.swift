@@ -35,8 +35,9 @@ package struct ShardLock {
         UnsafeMutableRawPointer(word + 2).assumingMemoryBound(to: UInt32.self)
     }
 
-    /// Odd while somebody writes what is read without the lock; see `OptimisticReading`. Of no use to the lock itself,
-    /// but here is room for it, in the line that whoever takes the lock writes anyway.
+    /// Counts the sections in which somebody wrote what is read without the lock, by four; see `OptimisticReading`. Bit
+    /// 0 says that one is under way which no lookup believes anything of, bit 1 one which leaves hits to lookups. Of no
+    /// use to the lock itself, but here is room for it, in the line that whoever takes the lock writes anyway.
     @inlinable
     @inline(always)
     var sequence: UnsafeMutablePointer<Atomic<UInt32>> { word + 3 }
@@ -118,11 +119,20 @@ package struct ShardLock {
         atomicMemoryFence(ordering: .releasing)
     }
 
+    /// Says the same, and that what they find meanwhile they may believe. Who sees this has seen what was written
+    /// before.
+    @inlinable
+    @inline(always)
+    func beginInserting() {
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 2, ordering: .releasing)
+        atomicMemoryFence(ordering: .releasing)
+    }
+
     /// Says that it does not any more.
     @inlinable
     @inline(always)
     func endWriting() {
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        sequence.pointee.store((sequence.pointee.load(ordering: .relaxed) | 3) &+ 1, ordering: .releasing)
     }
 
     /// Spins, and then sleeps.

@@ -16,21 +16,28 @@ public import Synchronization
 //
 // # How
 //
-// Each shard has a sequence beside its lock: even, and odd while somebody writes. It is a seqlock. The reader takes the
-// sequence, reads on, and believes what it has read only if the sequence is still the same and even; else it waits for
-// the writer and reads once more, and then takes the lock, as it does for everything that is not simple: entries with a
-// lifetime, discardable content, the first use of an entry in its stay, of which the policy is to know, and what is not
-// found while words move to a larger table. So what a reader writes is its own counter alone. Who sets or removes a
-// value makes the sequence odd after it has looked the key up, so that fewer lookups meet it.
+// Each shard has a sequence beside its lock, two bits of which say whether somebody writes. It is a seqlock. The reader
+// takes the sequence, reads on, and believes what it has read only if the sequence is still the same and says that
+// nobody writes; else it waits for the writer and reads once more, and then takes the lock, as it does for everything
+// that is not simple: entries with a lifetime, discardable content, the first use of an entry in its stay, of which the
+// policy is to know, and what is not found while words move to a larger table. So what a reader writes is its own
+// counter alone. Who sets or removes a value says so after it has looked the key up, so that fewer lookups meet it.
+//
+// # Hits while somebody inserts
+//
+// In a full cache most sections are insertions, each with an eviction, and hardly any hit is of the two entries that
+// are concerned. So an insertion says by a bit of its own that it is one (``ShardLock/beginInserting()``), and then a
+// reader believes a hit, if the section is the same at its end, and the entry was found used after its key and value
+// were read. With two threads that get or set among 100,000 entries, these made 7 % more operations.
 //
 // # Why it is right
 //
-// 1. *No reader believes what a writer was changing.* A writer makes the sequence odd before it writes, with a release
-//    fence between, and even afterwards, with a release store. So a reader that has seen any of its writes, and then
+// 1. *No reader believes what a writer was changing.* A writer changes the sequence before it writes, with a release
+//    fence between, and again afterwards, with a release store. So a reader that has seen any of its writes, and then
 //    passes an acquire (every load of a word here is one, and a fence follows those of keys and values), finds the
 //    sequence changed. That a key is not there is believed likewise: every insertion, and every word that moves,
-//    changes the sequence. It has 32 bits: a reader would have to be stopped between two of its instructions while 2³¹
-//    sections of the same shard pass, not one more or less.
+//    changes the sequence. It counts 2³⁰ sections: a reader would have to be stopped between two of its instructions
+//    while as many of the same shard pass, not one more or less.
 // 2. *No reader touches memory that it may not read.* Three pointers that belong together (table, layout, slab) are used
 //    only after the sequence was found unchanged behind them, a slot's number only after it was found unchanged behind
 //    the word that it comes from; so each address lies in a table or a slab that was in use at that moment. It may go
@@ -40,6 +47,13 @@ public import Synchronization
 //    before they are believed.
 // 5. *Whoever has set or removed a value finds it so afterwards.* The section has changed the sequence before the call
 //    returns.
+// 6. *A hit during an insertion is one before it.* The call that inserts has not returned, and what goes for it may
+//    still be found. An entry that goes is made vacant, and a slot that was never used is too, before its number is
+//    written into the table or any byte of the next entry into the slot, with a release fence between; and no newcomer
+//    is used before the section ends. So a reader that has seen a byte of the next entry, and then passes an acquire,
+//    finds the slot vacant or not used, or the sequence changed. While such a section lasts, table and slab stay where
+//    they are, or addresses could not be told from earlier ones: before one of them changes, hits are stopped
+//    (``CacheEngine/stopHits(in:)``). That a key is not there is not believed: its word may be moving.
 //
 // The use of an entry could be noted without the lock, too, by a compare-exchange that a slot's next entry withstands.
 // Memory out of use would have to be writable then, and the kernel to set memory aside for it. It brought two threads
@@ -96,7 +110,7 @@ extension CacheEngine {
             if word == 0 {
                 // The keys that differed were read as plain memory. In a table before, the key may stand yet.
                 cms_fence_acquire()
-                guard cms_load_acquire_u64(&shard.pointee.storage.oldTable) == 0,
+                guard sequence & 3 == 0, cms_load_acquire_u64(&shard.pointee.storage.oldTable) == 0,
                     lock.sequence.pointee.load(ordering: .relaxed) == sequence
                 else { return nil }
                 ReaderCounts.countMiss(readers, line)
@@ -109,11 +123,11 @@ extension CacheEngine {
             let distance = UInt(slot) &* UInt(bitPattern: MemoryLayout<Entry<Key, Value>>.stride)
             let entry = UnsafeMutablePointer<Entry<Key, Value>>(bitPattern: slab &+ distance).unsafelyUnwrapped
             guard KeyHash.isEqual(entry.pointee.key, to: key) else { continue }
-            let info = entry.pointee.meta.info
             let value = entry.pointee.value
             cms_fence_acquire()
-            guard lock.sequence.pointee.load(ordering: .relaxed) == sequence,
-                info.bits & (EntryInfo.slow | EntryInfo.touched) == EntryInfo.touched
+            let info = cms_load_acquire_u32(&entry.pointee.meta.info.bits)
+            guard info & (EntryInfo.slow | EntryInfo.touched) == EntryInfo.touched,
+                lock.sequence.pointee.load(ordering: .relaxed) == sequence
             else { return nil }
             ReaderCounts.countHit(readers, line)
             return value
@@ -133,7 +147,7 @@ extension CacheEngine {
         let lock = ShardLock(guarding: UnsafeMutableRawPointer(shard))
         for _ in 0..<ShardLock.mostLooks / 4 {
             for _ in 0..<4 { cms_spin_hint() }
-            if lock.sequence.pointee.load(ordering: .relaxed) & 1 == 0 { return true }
+            if lock.sequence.pointee.load(ordering: .relaxed) & 3 == 0 { return true }
         }
         return false
     }
@@ -147,6 +161,26 @@ extension CacheEngine {
         return ShardLock(guarding: UnsafeMutableRawPointer(shard)).word.pointee.load(ordering: .relaxed) != 0
     }
 
+    /// Says to readers that `shard`, which is locked, gets an entry more, for which others may go. Hits of those that
+    /// stay go on meanwhile, until ``stopHits(in:)``. While words move to a larger table there are none.
+    @inlinable
+    @inline(always)
+    func beginInserting(_ shard: ShardPointer) {
+        guard CacheEngine.readsWithoutLock else { return }
+        if shard.pointee.storage.oldTable != nil { return beginWriting(shard) }
+        shard.pointee.keepsTable = true
+        ShardLock(guarding: UnsafeMutableRawPointer(shard)).beginInserting()
+    }
+
+    /// Says to readers that more of `shard` is written to from here on than what
+    /// ``beginInserting(_:)`` has said.
+    @inlinable
+    @inline(never)
+    func stopHits(in shard: ShardPointer) {
+        shard.pointee.keepsTable = false
+        beginWriting(shard)
+    }
+
     /// Says to readers that `shard`, which is locked, is written to from here on.
     @inlinable
     @inline(always)
@@ -158,6 +192,8 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     func endWriting(_ shard: ShardPointer) {
-        if CacheEngine.readsWithoutLock { ShardLock(guarding: UnsafeMutableRawPointer(shard)).endWriting() }
+        guard CacheEngine.readsWithoutLock else { return }
+        shard.pointee.keepsTable = false
+        ShardLock(guarding: UnsafeMutableRawPointer(shard)).endWriting()
     }
 }

@@ -17,6 +17,7 @@ static inline uint64_t cms_load_acquire_u64(const void *p) { return __atomic_loa
 static inline uint32_t cms_load_acquire_u32(const void *p) { return __atomic_load_n((const uint32_t *)p, __ATOMIC_ACQUIRE); }
 static inline uint8_t cms_load_acquire_u8(const void *p) { return __atomic_load_n((const uint8_t *)p, __ATOMIC_ACQUIRE); }
 static inline void cms_store_relaxed_u64(void *p, uint64_t v) { __atomic_store_n((uint64_t *)p, v, __ATOMIC_RELAXED); }
+static inline void cms_store_relaxed_u32(void *p, uint32_t v) { __atomic_store_n((uint32_t *)p, v, __ATOMIC_RELAXED); }
 static inline void cms_store_release_u32(void *p, uint32_t v) { __atomic_store_n((uint32_t *)p, v, __ATOMIC_RELEASE); }
 static inline void cms_store_release_u64(void *p, uint64_t v) { __atomic_store_n((uint64_t *)p, v, __ATOMIC_RELEASE); }
 

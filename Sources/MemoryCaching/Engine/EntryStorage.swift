@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+public import CMemoryShims
 public import Synchronization
 
 /// A table of words over a slab of entries: where the entries of one shard are, and nothing else.
@@ -176,14 +177,17 @@ struct EntryStorage<Key: Hashable, Value> {
             if Int(highWater) == capacity { growSlab(to: nextCapacity) }
             slot = highWater
             highWater &+= 1
-            view[slot].pointee.info = .vacant
         }
         if let identities {
             identities[Int(slot)] = UInt64(generation) &<< 32 | hash & 0xFFFF_FFFF
         }
         if let costs { costs[Int(slot)] = 0 }
-        // Who reads the word, or any of the next entry's bytes, without the lock finds the slot vacant, or used no more.
-        if CacheEngine<Key, Value>.readsWithoutLock { atomicMemoryFence(ordering: .releasing) }
+        if CacheEngine<Key, Value>.readsWithoutLock {
+            // Who reads the word, or any of the next entry's bytes, without the lock finds the slot vacant, or not used
+            // yet. Said once more, by a store that no compiler may leave out because the next entry overwrites it.
+            cms_store_relaxed_u32(&view[slot].pointee.info.bits, EntryInfo.vacant.bits)
+            atomicMemoryFence(ordering: .releasing)
+        }
         table[Int(bitPattern: place.index)] = place.tag | slot
         held &+= 1
         return slot

@@ -115,7 +115,7 @@ package struct ShardLock {
     @inlinable
     @inline(always)
     func beginWriting() {
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) | 1, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
     }
 

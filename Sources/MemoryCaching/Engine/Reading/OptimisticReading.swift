@@ -48,19 +48,20 @@ public import Synchronization
 // 5. *Whoever has set or removed a value finds it so afterwards.* The section has changed the sequence before the call
 //    returns.
 // 6. *A hit during an insertion is one before it.* The call that inserts has not returned, and what goes for it may
-//    still be found. An entry that goes is made vacant, and a slot that was never used is too, before its number is
-//    written into the table or any byte of the next entry into the slot, with a release fence between; and no newcomer
-//    is used before the section ends. So a reader that has seen a byte of the next entry, and then passes an acquire,
-//    finds the slot vacant or not used, or the sequence changed. While such a section lasts, table and slab stay where
-//    they are, or addresses could not be told from earlier ones: before one of them changes, hits are stopped
-//    (``CacheEngine/stopHits(in:)``). That a key is not there is not believed: its word may be moving.
+//    still be found. The slot that the next entry gets is made vacant before its number is written into the table or any
+//    byte of the entry into the slot, with a release fence between, and no newcomer is used before the section ends. So
+//    a reader that has seen a byte of the next entry, and then passes an acquire, finds the slot vacant or not used, or
+//    the sequence changed. While such a section lasts, table and slab stay where they are, or addresses could not be
+//    told from earlier ones: before one of them changes, hits are stopped (``CacheEngine/stopHits(in:)``). That a key is
+//    not there is not believed: its word may be moving.
 //
 // The use of an entry could be noted without the lock, too, by a compare-exchange that a slot's next entry withstands.
 // Memory out of use would have to be writable then, and the kernel to set memory aside for it. It brought two threads
 // nothing: in a cache that is full, first uses are as rare as insertions, which lock anyway.
 //
 // Nothing of this relies on the memory order of one processor: it was run on x86 alone, where the acquires and the
-// fences cost nothing, and holds by the C11 model but for the bytes of keys and values, which are read as plain memory.
+// fences cost nothing, and holds by the C11 model but for two things: the bytes of keys and values are read as plain
+// memory, and who has the lock writes most words of tables and entries as plain memory, behind the fences named above.
 //
 // # When
 //

@@ -6,6 +6,7 @@
 
 internal import CMemoryShims
 internal import ForkSafety
+internal import Synchronization
 
 /// Memory that may be read without a lock: blocks that are out of use stay readable as long as the cache.
 ///
@@ -42,7 +43,11 @@ final class StableMemory: Sendable {
 
     /// A block of `byteCount` bytes that was out of use; a mapping's are zeros, others undefined.
     private func reuse(_ byteCount: Int) -> UnsafeMutableRawPointer? {
-        unused.withLock { $0[byteCount]?.popLast() }.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+        let block = unused.withLock { $0[byteCount]?.popLast() }
+        // Who reads what is written there next, and passes an acquire, sees the sequence that changed before it went
+        // out of use.
+        atomicMemoryFence(ordering: .releasing)
+        return block.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
     }
 
     /// `byteCount` bytes of zeros.

@@ -21,8 +21,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var lookups = LookupCounters()
     /// Whether the entries are in another shard: in ``origin`` still, or in those that the cache has made since.
     @usableFromInline var isElsewhere = false
-    /// Whether table and slab stay where they are until the lock is released, because hits go on meanwhile.
-    @usableFromInline var keepsTable = false
     /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
     @usableFromInline let mostEntries: UInt32
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
@@ -94,6 +92,17 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         self.mostEntries = mostEntries
         inflation = policy.pointee.inflation
         base = inflation
+    }
+
+    /// Whether table and slab stay where they are, because hits go on; the shard is locked. What the lock's words say,
+    /// before which this structure lies.
+    @inlinable
+    @inline(always)
+    var keepsTable: Bool {
+        mutating get {
+            CacheEngine<Key, Value>.readsWithoutLock
+                && withUnsafeMutablePointer(to: &self) { ShardLock(guarding: UnsafeMutableRawPointer($0)).isInserting }
+        }
     }
 
     /// How many shards stand in the directory that this one stands in.

@@ -128,6 +128,11 @@ package struct ShardLock {
         atomicMemoryFence(ordering: .releasing)
     }
 
+    /// Whether whoever has the lock, who asks, has said that it inserts.
+    @inlinable
+    @inline(always)
+    var isInserting: Bool { sequence.pointee.load(ordering: .relaxed) & 3 == 2 }
+
     /// Says that it does not any more.
     @inlinable
     @inline(always)

@@ -169,7 +169,6 @@ extension CacheEngine {
     func beginInserting(_ shard: ShardPointer) {
         guard CacheEngine.readsWithoutLock else { return }
         if shard.pointee.storage.oldTable != nil { return beginWriting(shard) }
-        shard.pointee.keepsTable = true
         ShardLock(guarding: UnsafeMutableRawPointer(shard)).beginInserting()
     }
 
@@ -177,10 +176,7 @@ extension CacheEngine {
     /// ``beginInserting(_:)`` has said.
     @inlinable
     @inline(never)
-    func stopHits(in shard: ShardPointer) {
-        shard.pointee.keepsTable = false
-        beginWriting(shard)
-    }
+    func stopHits(in shard: ShardPointer) { beginWriting(shard) }
 
     /// Says to readers that `shard`, which is locked, is written to from here on.
     @inlinable
@@ -193,8 +189,6 @@ extension CacheEngine {
     @inlinable
     @inline(always)
     func endWriting(_ shard: ShardPointer) {
-        guard CacheEngine.readsWithoutLock else { return }
-        shard.pointee.keepsTable = false
-        ShardLock(guarding: UnsafeMutableRawPointer(shard)).endWriting()
+        if CacheEngine.readsWithoutLock { ShardLock(guarding: UnsafeMutableRawPointer(shard)).endWriting() }
     }
 }

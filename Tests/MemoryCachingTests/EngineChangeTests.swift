@@ -254,7 +254,7 @@ struct EngineChangeTests {
         var random = SplitMix64(seed: seed)
         // Of 10 streams each, the means were 1.32, 1.19 and 1.58 before there was a rival (at least 1.30, 1.18 and
         // 1.57). Of 200 streams each, they are 1.03, 1.01 and 1.25, and the largest 1.11, 1.02 and 1.39. Of 12,000 of the
-        // first kind one had 1.18, so the mean of three is asked for.
+        // first kind one had 1.18, and of 8,000 of the third twelve had 1.5 to 1.87, so the mean of three is asked for.
         var slow = 0.0
         for _ in 0..<3 {
             slow += missesBesideLRU(sort, (0..<100_000).map { $0 / 10 + Int.random(in: 0..<2000, using: &random) }) / 3
@@ -262,10 +262,11 @@ struct EngineChangeTests {
         #expect(slow < 1.12, "a window of 2,000 keys, a new one each 10")
         let quick = missesBesideLRU(sort, (0..<100_000).map { $0 / 4 + Int.random(in: 0..<2000, using: &random) })
         #expect(quick < 1.11, "a window of 2,000 keys, a new one each 4")
-        let sets = missesBesideLRU(
-            sort,
-            (0..<100_000).map { $0 / 20_000 * 1500 + Int.random(in: 0..<1500, using: &random) }
-        )
+        var sets = 0.0
+        for _ in 0..<3 {
+            let keys = (0..<100_000).map { $0 / 20_000 * 1500 + Int.random(in: 0..<1500, using: &random) }
+            sets += missesBesideLRU(sort, keys) / 3
+        }
         #expect(sets < 1.5, "1,500 keys replaced each 20,000")
     }
 

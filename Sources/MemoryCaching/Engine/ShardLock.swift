@@ -35,12 +35,22 @@ package struct ShardLock {
         UnsafeMutableRawPointer(word + 2).assumingMemoryBound(to: UInt32.self)
     }
 
-    /// Counts the sections in which somebody wrote what is read without the lock, by four; see `OptimisticReading`. Bit
-    /// 0 says that one is under way which no lookup believes anything of, bit 1 one which leaves hits to lookups. Of no
-    /// use to the lock itself, but here is room for it, in the line that whoever takes the lock writes anyway.
+    /// Counts the sections in which somebody wrote what is read without the lock, by four, and says by ``writes`` and
+    /// ``inserts`` that one is under way; see `OptimisticReading`. Of no use to the lock itself, but here is room for it,
+    /// in the line that whoever takes the lock writes anyway.
     @inlinable
     @inline(always)
     var sequence: UnsafeMutablePointer<Atomic<UInt32>> { word + 3 }
+
+    /// The bit of a section that no lookup believes anything of.
+    @inlinable
+    @inline(always)
+    static var writes: UInt32 { 1 }
+
+    /// The bit of a section that leaves hits to lookups, unless the other one is set too.
+    @inlinable
+    @inline(always)
+    static var inserts: UInt32 { 2 }
 
     /// Bytes before what it guards where the words lie: in the same cache line, but no part of the structure, which is
     /// modified as a whole while others try the lock. A shard's alignment, so that the shard begins right behind them.
@@ -115,7 +125,7 @@ package struct ShardLock {
     @inlinable
     @inline(always)
     func beginWriting() {
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) | 1, ordering: .relaxed)
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) | Self.writes, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
     }
 
@@ -124,20 +134,23 @@ package struct ShardLock {
     @inlinable
     @inline(always)
     func beginInserting() {
-        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) &+ 2, ordering: .releasing)
+        sequence.pointee.store(sequence.pointee.load(ordering: .relaxed) | Self.inserts, ordering: .releasing)
         atomicMemoryFence(ordering: .releasing)
     }
 
     /// Whether whoever has the lock, who asks, has said that it inserts.
     @inlinable
     @inline(always)
-    var isInserting: Bool { sequence.pointee.load(ordering: .relaxed) & 3 == 2 }
+    var isInserting: Bool {
+        sequence.pointee.load(ordering: .relaxed) & (Self.writes | Self.inserts) == Self.inserts
+    }
 
     /// Says that it does not any more.
     @inlinable
     @inline(always)
     func endWriting() {
-        sequence.pointee.store((sequence.pointee.load(ordering: .relaxed) | 3) &+ 1, ordering: .releasing)
+        let all = sequence.pointee.load(ordering: .relaxed) | Self.writes | Self.inserts
+        sequence.pointee.store(all &+ 1, ordering: .releasing)
     }
 
     /// Spins, and then sleeps.

@@ -29,23 +29,37 @@ struct EngineLayoutTests {
         }
     }
 
-    @Test("a hit mostly writes one line, an insertion that evicts at most four", arguments: [false, true])
-    func lines(hasCosts: Bool) {
+    /// What a call of each kind may write: `credit` is a line more where the process's memory is accounted for.
+    @Test(
+        "a hit and an exchange mostly write one line, an insertion that evicts at most four",
+        arguments: [false, true],
+        [false, true]
+    )
+    func lines(hasCosts: Bool, isAccounted: Bool) {
         let count = 8000
-        let engine = hasCosts ? Engine(totalCostLimit: count * 10) : Engine(countLimit: count)
-        let cost = hasCosts ? 10 : 0
+        let cache = MemoryCache<Int, Int>(
+            countLimit: hasCosts ? 0 : count,
+            totalCostLimit: hasCosts ? count * 10 : 0,
+            options: .init(evictsUnderMemoryPressure: isAccounted)
+        )
+        let engine = cache.engine
+        let (cost, credit) = (hasCosts ? 10 : 0, isAccounted ? 1 : 0)
+        #expect((engine.governor != nil) == isAccounted)
         for key in 0..<count * 2 { engine.setValue(key, forKey: key, cost: cost) }
-        var (wideInsertions, wideHits) = (0, 0)
+        var (wideInsertions, wideHits, wideExchanges) = (0, 0, 0)
         for key in count * 2..<count * 3 {
             let written = changedLines(of: engine, key: key) { engine.setValue(key, forKey: key, cost: cost) }
-            if written > 4 { wideInsertions += 1 }
+            if written > 4 + credit { wideInsertions += 1 }
             if engine.entryCount > count { Issue.record("nothing was evicted") }
             let read = changedLines(of: engine, key: key) { _ = engine.value(forKey: key) }
             if read > 1 { wideHits += 1 }
+            let exchanged = changedLines(of: engine, key: key) { engine.setValue(-key, forKey: key, cost: cost) }
+            if exchanged > 1 + credit { wideExchanges += 1 }
         }
         // One newcomer in 16 is sampled. Now and then a shard hands in what it has seen, takes its victim from another,
         // or has a head of another height; with 64 shards that takes 1,000 insertions of 8,000, with 16 it takes 800.
         #expect(wideInsertions * 7 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
         #expect(wideHits * 8 < count, "\(wideHits) of \(count) hits wrote more than one line")
+        #expect(wideExchanges * 8 < count, "\(wideExchanges) of \(count) exchanges wrote more than one line")
     }
 }

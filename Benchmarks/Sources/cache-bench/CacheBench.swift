@@ -33,9 +33,9 @@ struct CacheBench: ParsableCommand {
 
             THREADS. A second thread costs cache lines that another processor wrote last. MemoryCache writes: for a \
             lookup of integers none that others write, else 1 of a shard, and the entry's at its first use since it \
-            came; for an insertion into a full cache, 4 of a shard, 2 of the table, the entry, 2 neighbours in the \
-            queue, its ends, and 1 or 2 for what is remembered of the evicted. Fetching a line takes about half of the \
-            round trip that is printed.
+            came; for a value in place of another, 2 of a shard and the entry; for an insertion into a full cache, 5 \
+            of a shard, 2 of the table, the entry, 2 neighbours in the queue, its ends, and 1 or 2 for what is \
+            remembered of the evicted. Fetching a line takes about half of the round trip that is printed.
             """
     )
 

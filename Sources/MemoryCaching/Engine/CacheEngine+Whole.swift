@@ -26,9 +26,10 @@ extension CacheEngine {
             let (lookups, counters) = (shard.pointee.lookups, shard.pointee.counters)
             result.hits += lookups.hits
             result.misses += lookups.misses
-            result.insertions += counters.insertions
+            result.insertions += shard.pointee.insertions + shard.pointee.exchanges
             result.refusals += counters.refusals
             result.removalCounts += counters.removals
+            result.removalCounts[.replaced] += shard.pointee.exchanges
         }
         let withoutLock = lookupsWithoutLock
         result.hits += withoutLock.hits

@@ -56,7 +56,7 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
-        counters.insertions &+= 1
+        insertions &+= 1
         if SampledUses.includes(hash) { noteInsertion(newcomer) }
     }
 
@@ -78,8 +78,7 @@ extension Shard {
         let info = entry.pointee.meta.info
         entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
         if !info.has(EntryInfo.touched), SampledUses.includes(hash) { noteTouch(info, hash) }
-        counters.insertions &+= 1
-        counters.removals[.replaced] &+= 1
+        exchanges &+= 1
         swap(&entry.pointee.value, &value)
     }
 
@@ -100,7 +99,7 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
-        counters.insertions &+= 1
+        insertions &+= 1
         counters.removals[.replaced] &+= 1
         let key = storage.entries[Int(slot)].key
         let oldValue = storage.entries[Int(slot)].value

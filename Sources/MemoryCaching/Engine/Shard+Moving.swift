@@ -33,6 +33,8 @@ extension Shard {
     @usableFromInline
     mutating func inheritCounts(from old: UnsafeMutablePointer<Shard>) {
         lookups = old.pointee.lookups
+        exchanges = old.pointee.exchanges
+        insertions = old.pointee.insertions
         counters = old.pointee.counters
         evidence = old.pointee.evidence
         uses = old.pointee.uses

@@ -15,17 +15,21 @@ public import Synchronization
 @usableFromInline
 struct Shard<Key: Hashable, Value>: ~Copyable {
     // In cache lines of 64 bytes, the first of which begins with the lock, 16 bytes before. A hit writes the first and
-    // reads the second; an insertion into a full cache, with its eviction, writes the first and the third to fifth.
-    // Lines that another processor wrote last are what a second thread costs.
+    // reads the second; an exchange of a value writes the first and the third; an insertion into a full cache, with its
+    // eviction, writes the first and the third to sixth, the third because the process's memory is accounted for.
+    // Lines that another processor wrote last are what a second thread costs, and lines that lie no more in the nearest
+    // cache are what the first one waits for.
 
     @usableFromInline var lookups = LookupCounters()
     /// Whether the entries are in another shard: in ``origin`` still, or in those that the cache has made since.
     @usableFromInline var isElsewhere = false
     /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
     @usableFromInline let mostEntries: UInt32
-    /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
-    @usableFromInline var stock = 0
+    /// Values that were exchanged in place; see ``exchange(_:_:with:)``. Each is an insertion, and a replaced value.
+    @usableFromInline var exchanges = 0
     @usableFromInline var storage: EntryStorage<Key, Value>
+    /// In the third line, but for what nobody asks of it before it is spent.
+    @usableFromInline var credit = InsertionCredit()
 
     /// L as this shard knows it: raised by its own victims at once, and by those of other shards whenever it hands in
     /// its evidence. So a victim writes nothing that another shard reads.
@@ -34,6 +38,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var victims: UInt32 = 0
     /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteMove(of:)``.
     @usableFromInline var epoch: UInt32 = 0
+    /// Insertions but for ``exchanges``.
+    @usableFromInline var insertions = 0
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var ghosts = GhostTable()
     @usableFromInline var movesInEpoch: UInt32 = 0
@@ -41,10 +47,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
     @usableFromInline var toldSampled: Int32 = 0
-    // Insertions and removals within one line: an insertion into a full cache counts both.
     @usableFromInline var counters = ShardCounters()
-    @usableFromInline var credit = InsertionCredit()
 
+    /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
+    @usableFromInline var stock = 0
     /// In order of use, the height up to which entries may go before the other shards are looked at again.
     @usableFromInline var latestVictim = -Double.infinity
     @usableFromInline var victimsSinceRebasing: UInt32 = 0

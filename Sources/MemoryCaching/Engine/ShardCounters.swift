@@ -14,10 +14,9 @@ struct LookupCounters {
     init() {}
 }
 
-/// What else has happened in one shard. Sums over the shards are all that is ever asked for.
+/// What has left one shard, and what was refused. Sums over the shards are all that is ever asked for.
 @usableFromInline
 struct ShardCounters {
-    @usableFromInline var insertions = 0
     @usableFromInline var removals = RemovalCounts()
     @usableFromInline var refusals = 0
 

@@ -17,9 +17,6 @@ package struct InsertionCredit: Sendable {
     /// What an insertion is charged at least.
     @usableFromInline package var leastCharge: Int
 
-    /// What was granted in the first place, and nothing once that is revoked.
-    @usableFromInline package var grantedBytes: Int
-
     /// Insertions charged so far.
     @usableFromInline package var insertions: Int
 
@@ -29,6 +26,9 @@ package struct InsertionCredit: Sendable {
     /// Whether it was granted near the mark. Then every insertion looks at the clock: the next value may be ten
     /// thousand times as large as those that the credit was measured by, and sixteen of them more than there is.
     @usableFromInline package var isNearMark: Bool
+
+    /// What was granted in the first place, and nothing once that is revoked.
+    @usableFromInline package var grantedBytes: Int
 
     /// A credit of nothing: the first insertion asks.
     @inlinable package init() {

@@ -110,16 +110,15 @@ extension Loader {
         let terms = WaiterTerms(E.self, takesFallback: true)
         var seats: Seats = ([], [])
         var failure: E?
-        for key in keys {
+        func isKnown(_ key: Key) -> Bool {
             switch knownEnd(of: key, as: E.self) {
-            case .success(let value):
-                found[key] = value
-                continue
-            case .failure(let known):
-                failure = failure ?? known
-                continue
-            case nil: break
+            case .success(let value): found[key] = value
+            case .failure(let known): failure = failure ?? known
+            case nil: return false
             }
+            return true
+        }
+        for key in keys where !isKnown(key) {
             switch flights.board(key, terms, throwing: E.self, isAgain: isAgain, makeRun: { run }) {
             case .joined(let flight, let waiter):
                 didShare(flight)
@@ -128,6 +127,8 @@ extension Loader {
                 if let value = store.peekValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
                     found[key] = value
+                } else if isKnown(key) {
+                    flights.landUnloaded(flight, .absent)
                 } else {
                     seats.led.append((flight, waiter))
                 }

@@ -36,10 +36,15 @@ extension Loader {
                 end = await sharedOutcome(of: flight, for: waiter)
             case .leads(let new, let waiter):
                 flight = new
-                // Another load may have landed between the miss and the boarding. This call has counted its lookup.
+                // Another load may have landed between the miss and the boarding, or failed. This call has counted its
+                // lookup.
                 if !isForced, let value = store.peekValue(forKey: key) {
                     flights.landUnloaded(flight, .present(value))
                     return value
+                }
+                if !isForced, let end = knownEnd(of: key, as: E.self) {
+                    flights.landUnloaded(flight, .absent)
+                    return try end.get()
                 }
                 end = await outcome(of: flight, for: waiter) {
                     start(flight, reason: isForced ? .refresh : .miss, load)

@@ -126,9 +126,8 @@ extension MemoryGovernor {
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step
             let unexplained = state.withLock { $0.unexplained(reading) }
-            let freed = mustEvict ? evict(step) : 0
+            let freed = mustEvict ? evictCounted(step) : 0
             evicted += freed
-            state.withLock { $0.ledger.evicted(freed) }
             let returned = trim(now, before: reading)
             // Of what bodies have begun to use, nothing was used by this.
             if waiting, let after = gauge.read(now: self.now(), exact: true) {
@@ -149,9 +148,19 @@ extension MemoryGovernor {
         let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
         guard look.used > look.marks.goal else { return }
         let least = look.used > look.marks.last ? look.marks.leastStep : 0
-        let freed = evict(max(look.used - look.marks.goal - holes, least))
-        state.withLock { $0.ledger.evicted(freed) }
+        evictCounted(max(look.used - look.marks.goal - holes, least))
         trim(now, before: reading)
+    }
+
+    /// Evicts about `bytes`, which count as evicted from the beginning, as those of a decision do: else the governor's
+    /// thread, or an insertion, evicts for the same need meanwhile. Returns about how many went.
+    @discardableResult
+    private func evictCounted(_ bytes: Int) -> Int {
+        guard bytes > 0 else { return 0 }
+        state.withLock { $0.ledger.evicted(bytes) }
+        let freed = evict(bytes)
+        state.withLock { $0.ledger.evicted(freed, asked: bytes) }
+        return freed
     }
 
     /// Whether no other thread was making room; now one is.

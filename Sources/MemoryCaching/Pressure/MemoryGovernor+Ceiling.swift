@@ -33,7 +33,7 @@ extension MemoryGovernor {
             )
         }
         if excess > 0 {
-            let freed = evict(excess)
+            let freed = evict(excess, leaving: PressureEpisode.Cut())
             state.withLock { state in
                 state.episode.evicted(excess)
                 state.ledger.evicted(freed)

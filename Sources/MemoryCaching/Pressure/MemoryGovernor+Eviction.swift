@@ -19,8 +19,12 @@ extension MemoryGovernor {
     /// of 64 KiB would all go for 1.5 MiB if they were taken for the 300 bytes of those before. So a quarter of a
     /// cache's entries goes at most before the allocator is asked what the rest hold in truth. Smaller evictions do
     /// not ask.
+    ///
+    /// - Parameter cut: what is to be left, where that is a part of what the caches hold: how many bytes are to go
+    ///   changes with what the allocator says. Nil where so much memory is needed, whatever sizes turn out to be.
     @discardableResult
-    func evict(_ bytes: Int) -> Int {
+    func evict(_ needed: Int, leaving cut: PressureEpisode.Cut? = nil) -> Int {
+        var bytes = needed
         guard bytes > 0 else { return 0 }
         let begin = now()
         var all = participants()
@@ -56,7 +60,10 @@ extension MemoryGovernor {
                 sellers += others
                 prices += others.map { $0.price(at: begin, clock: clock) }
             }
-            if chunk < whole { takeCensus(at: now(), isUrgent: true) }
+            if chunk < whole {
+                takeCensus(at: now(), isUrgent: true)
+                if let cut { bytes = freed + bytesBeyond(cut) }
+            }
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
             // own price has nothing to sell. A handler may put into another cache what has left, where it is for sale
             // again; but once everything has been moved, none moves any more.

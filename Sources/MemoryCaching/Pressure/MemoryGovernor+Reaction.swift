@@ -17,17 +17,17 @@ extension MemoryGovernor {
         let begin = now()
         let holdings = level > .normal ? measure() : [:]
         let floor = PressureEpisode.floor(budget: gauge.read(now: begin)?.limit)
-        let asked = state.withLock { state in
-            let asked = state.episode.report(level, holdings: holdings, floor: floor, now: begin)
+        let (asked, cut) = state.withLock { state in
+            let order = state.episode.report(level, holdings: holdings, floor: floor, now: begin)
             hasCeiling.store(state.episode.ceiling != nil, ordering: .relaxed)
-            return asked
+            return order
         }
         guard level > .normal else { return }
         warmQueue?.drain()
         revokeCredits()
         guard asked > 0 else { return }
         let discarded = discardUnusedContent()
-        let evicted = evict(asked - discarded)
+        let evicted = evict(asked - discarded, leaving: cut)
         let reaction = MemoryPressureReaction(
             level: level,
             bytesAsked: asked,
@@ -41,6 +41,12 @@ extension MemoryGovernor {
         }
         requestTrim()
         MemoryPressureReaction.report(reaction)
+    }
+
+    /// What the caches hold beyond what `cut` and the ceiling leave them, by the sizes that are known now.
+    func bytesBeyond(_ cut: PressureEpisode.Cut) -> Int {
+        let holdings = measure()
+        return state.withLock { $0.episode.excess(of: holdings, beyond: cut) }
     }
 
     /// What the governor has done so far.

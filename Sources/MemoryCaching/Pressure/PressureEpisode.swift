@@ -37,6 +37,12 @@ struct PressureEpisode: Sendable {
     }
     typealias Holdings = [ObjectIdentifier: Holding]
 
+    /// What a level leaves of what the caches held when it was reached.
+    struct Cut: Sendable, Equatable {
+        /// Nil where the ceiling alone holds.
+        fileprivate(set) var kept: Holdings?
+    }
+
     /// Which part of what they hold the caches keep. A quarter at a warning is what systemd's guidance calls "trim",
     /// and what measured well elsewhere; dropping everything at the first warning costs more loads than it saves
     /// memory. At `critical` some process is about to be killed: a quarter is left, so that what is worth most
@@ -74,12 +80,17 @@ struct PressureEpisode: Sendable {
     var ceiling: Int? { kept.map { max(Int(clamping: $0.bytes), floor) } }
 
     /// Takes note of `level` being reported at `now` (monotonic nanoseconds) while the caches hold `holdings`; returns
-    /// how many bytes of them are to be evicted.
-    mutating func report(_ level: MemoryPressureLevel, holdings: Holdings, floor: Int, now: UInt64) -> Int {
+    /// how many bytes of them are to be evicted, and what that is to leave.
+    mutating func report(
+        _ level: MemoryPressureLevel,
+        holdings: Holdings,
+        floor: Int,
+        now: UInt64
+    ) -> (bytes: Int, cut: Cut) {
         defer { self.level = level }
         guard level > .normal else {
             kept = nil
-            return 0
+            return (0, Cut())
         }
         self.floor = floor
         reprice(holdings)
@@ -93,8 +104,19 @@ struct PressureEpisode: Sendable {
             lastCut = now
         }
         // Reaching a level takes its part of the smallest cache, too; pressure that goes on stops at the floor.
-        let allowed = min(Double(ceiling ?? .max), isWorse ? held * part : .infinity)
-        return evict(max(0, held - allowed), of: held)
+        let left = isWorse ? part * held / max(1, holdings.bytes) : 0
+        let cut = Cut(kept: isWorse ? holdings.mapValues { $0 * left } : nil)
+        let allowed = min(Double(ceiling ?? .max), cut.kept?.bytes ?? .infinity)
+        return (evict(max(0, held - allowed), of: held), cut)
+    }
+
+    /// How many bytes of `holdings` are beyond the ceiling, and beyond what `cut` leaves, by their sizes. An eviction
+    /// asks when sizes have changed: what was decided in bytes was a part of the entries.
+    mutating func excess(of holdings: Holdings, beyond cut: Cut) -> Int {
+        guard kept != nil else { return 0 }
+        reprice(holdings)
+        let allowed = cut.kept.map { Self.reprice($0, holdings).bytes } ?? .infinity
+        return Int(clamping: holdings.bytes - min(Double(ceiling ?? .max), allowed))
     }
 
     /// How much of `grant` an insertion gets while `outstanding` bytes are granted and not yet spent, and which
@@ -141,8 +163,11 @@ struct PressureEpisode: Sendable {
 
     /// Reckons what may be kept by the sizes that are known now. Caches that are gone keep their last.
     private mutating func reprice(_ holdings: Holdings) {
-        guard let kept else { return }
-        self.kept = kept.merging(holdings.filter { kept[$0.key] != nil }) { part, holding in
+        kept = kept.map { Self.reprice($0, holdings) }
+    }
+
+    private static func reprice(_ kept: Holdings, _ holdings: Holdings) -> Holdings {
+        kept.merging(holdings.filter { kept[$0.key] != nil }) { part, holding in
             var part = part
             (part.bytesPerEntry, part.bytesPerCost) = (holding.bytesPerEntry, holding.bytesPerCost)
             return part

@@ -26,22 +26,41 @@ import Testing
         var episode = PressureEpisode()
         #expect(episode.ceiling == nil)
         let held = holdings(entries: 1000, of: 1000)
-        let atWarning = episode.report(.warning, holdings: held, floor: 0, now: 0)
+        let atWarning = episode.report(.warning, holdings: held, floor: 0, now: 0).bytes
         #expect(atWarning == 250_000)
         episode.evicted(250_000)
         #expect(episode.ceiling == 750_000)
         let left = holdings(entries: 750, of: 1000)
-        let atCritical = episode.report(.critical, holdings: left, floor: 0, now: 0)
+        let atCritical = episode.report(.critical, holdings: left, floor: 0, now: 0).bytes
         #expect(atCritical == 562_500)
         episode.evicted(562_500)
         #expect(episode.ceiling == 187_500)
         // Less pressure is still pressure.
-        let atLessPressure = episode.report(.warning, holdings: holdings(entries: 187.5, of: 1000), floor: 0, now: 0)
+        let rest = holdings(entries: 187.5, of: 1000)
+        let atLessPressure = episode.report(.warning, holdings: rest, floor: 0, now: 0).bytes
         #expect(atLessPressure == 0)
         #expect(episode.ceiling == 187_500)
-        let atNormal = episode.report(.normal, holdings: left, floor: 0, now: 0)
+        let atNormal = episode.report(.normal, holdings: left, floor: 0, now: 0).bytes
         #expect(atNormal == 0)
         #expect(episode.ceiling == nil)
+    }
+
+    /// Sizes are learned while a part of the entries is evicted: the part stays the same, whatever the ceiling is.
+    @Test(arguments: [0, 1_000_000]) func whatALevelLeavesFollowsTheSizes(floor: Int) {
+        var episode = PressureEpisode()
+        _ = episode.report(.warning, holdings: holdings(entries: 1000, of: 1000), floor: floor, now: 0)
+        episode.evicted(250_000)
+        let held = holdings(entries: 800, of: 1000)
+        let (bytes, cut) = episode.report(.critical, holdings: held, floor: floor, now: 0)
+        #expect(bytes == 600_000)
+        #expect(episode.excess(of: holdings(entries: 600, of: 700), beyond: cut) == 400 * 700)
+        #expect(episode.excess(of: holdings(entries: 600, of: 2000), beyond: cut) == 400 * 2000)
+        #expect(episode.excess(of: holdings(entries: 199, of: 700), beyond: cut) == 0)
+        // Without a cut the ceiling holds.
+        let ceiling = max(floor, 200 * 700)
+        #expect(episode.excess(of: holdings(entries: 2000, of: 700), beyond: .init()) == 1_400_000 - ceiling)
+        _ = episode.report(.normal, holdings: [:], floor: floor, now: 0)
+        #expect(episode.excess(of: held, beyond: cut) == 0)
     }
 
     /// Sizes are learned while pressure lasts: the entries that may stay are the same.
@@ -76,10 +95,12 @@ import Testing
         var held = 1e6
         for second in 0..<60 {
             let now = UInt64(second) * Self.second
-            let asked = episode.report(.warning, holdings: holdings(entries: held, of: 1), floor: 100_000, now: now)
+            var left = holdings(entries: held, of: 1)
+            let asked = episode.report(.warning, holdings: left, floor: 100_000, now: now).bytes
             episode.evicted(asked)
             held -= Double(asked)
-            let again = episode.report(.warning, holdings: holdings(entries: held, of: 1), floor: 100_000, now: now)
+            left = holdings(entries: held, of: 1)
+            let again = episode.report(.warning, holdings: left, floor: 100_000, now: now).bytes
             #expect(again == 0)
         }
         #expect(held == 100_000)

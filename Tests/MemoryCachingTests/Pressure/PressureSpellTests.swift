@@ -118,6 +118,24 @@ import _CacheTestSupport
         withExtendedLifetime(machine) {}
     }
 
+    /// Sizes are learned while the part of a level is evicted, a quarter of the entries at a time. Taken in bytes of
+    /// before, the rest was all that the cache held.
+    @Test(arguments: [500, 5000, 30_000]) func aLevelLeavesItsPartOfTheEntries(held: Int) throws {
+        let machine = try Machine(budget: nil)
+        let cache = MemoryCache<Int, [UInt8]>(options: machine.options)
+        for key in 0..<held {
+            cache[key] = [UInt8](repeating: 1, count: Self.bytes)
+            if key % 16 == 0 { machine.memory.note(entries: cache.count) }
+        }
+        for (level, part) in [(MemoryPressureLevel.warning, 0.75), (.critical, 0.25)] {
+            let before = cache.count
+            machine.signal.send(level)
+            let expected = Double(before) * part
+            #expect(abs(Double(cache.count) - expected) < expected / 16 + 2, "\(level): \(cache.count) of \(before)")
+        }
+        withExtendedLifetime(machine) {}
+    }
+
     /// Four threads on as many shards, each with a credit of its own, keep the ceiling too.
     @Test func manyThreadsStayBelowTheCeiling() async throws {
         let machine = try Machine(budget: 384 << 20)

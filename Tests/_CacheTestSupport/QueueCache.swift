@@ -21,6 +21,7 @@ package final class QueueCache: ReclaimableCache {
     package let membership: PressureMembership
     private let givesCosts: Bool
     private let unused = Mutex(0)
+    private let evictionHandler = Mutex<(@Sendable () -> Void)?>(nil)
 
     package init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
         membership = PressureMembership(governor: governor)
@@ -76,7 +77,13 @@ package final class QueueCache: ReclaimableCache {
             return freed
         }
         withExtendedLifetime(gone) {}
+        evictionHandler.withLock { $0 }?()
         return freed
+    }
+
+    /// Calls `handler` after each eviction, before the governor knows what it freed.
+    package func afterEvictions(_ handler: @escaping @Sendable () -> Void) {
+        evictionHandler.withLock { $0 = handler }
     }
 
     package func revokeInsertionCredit() -> Int { state.withLock { $0.credit.revoke() } }

@@ -126,7 +126,7 @@ extension MemoryGovernor {
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step
             let unexplained = state.withLock { $0.unexplained(reading) }
-            let freed = mustEvict ? evictCounted(step) : 0
+            let freed = mustEvict ? evictCounted { _ in step } : 0
             evicted += freed
             let returned = trim(now, before: reading)
             // Of what bodies have begun to use, nothing was used by this.
@@ -145,19 +145,23 @@ extension MemoryGovernor {
     private func evictWhatOthersReturn() {
         let now = self.now()
         guard let reading = gauge.read(now: now, exact: true) else { return }
-        let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
+        let look = state.withLock { $0.look(reading, now: now) }
         guard look.used > look.marks.goal else { return }
         let least = look.used > look.marks.last ? look.marks.leastStep : 0
-        evictCounted(max(look.used - look.marks.goal - holes, least))
+        evictCounted { max(look.used - look.marks.goal - $0, least) }
         trim(now, before: reading)
     }
 
-    /// Evicts about `bytes`, which count as evicted from the beginning, as those of a decision do: else the governor's
-    /// thread, or an insertion, evicts for the same need meanwhile. Returns about how many went.
+    /// Evicts about so many bytes as `decide` says, given what is evicted already. They count as evicted from then on,
+    /// as those of the ledger's decisions do: else the governor's thread, or an insertion, evicts for the same need
+    /// meanwhile. Returns about how many went.
     @discardableResult
-    private func evictCounted(_ bytes: Int) -> Int {
-        guard bytes > 0 else { return 0 }
-        state.withLock { $0.ledger.evicted(bytes) }
+    private func evictCounted(_ decide: (_ holes: Int) -> Int) -> Int {
+        let bytes = state.withLock { state in
+            let bytes = max(0, decide(state.ledger.holes))
+            state.ledger.evicted(bytes)
+            return bytes
+        }
         let freed = evict(bytes)
         state.withLock { $0.ledger.evicted(freed, asked: bytes) }
         return freed

@@ -40,6 +40,29 @@ import _CacheTestSupport
 }
 
 extension AnnouncedMemoryTests {
+    /// The governor's thread looks while a removal handler runs: it evicts nothing for what is being evicted for.
+    @Test func whatIsBeingEvictedCountsMeanwhile() throws {
+        let (process, governor, cache) = try make()
+        governor.state.withLock { $0.ledger = AdmissionLedger(countsOnRelease: false) }
+        process.percentUnreturned.store(100, ordering: .relaxed)
+        try insert(300, into: cache, of: process)
+        let evictedAgain = Mutex<[Int]>([])
+        cache.afterEvictions { [unowned governor] in
+            let bytes = governor.state.withLock { state in
+                let look = state.look(.init(limit: Process.limit, used: process.used), now: governor.now())
+                var ledger = state.ledger
+                return ledger.relieve(look).evict
+            }
+            evictedAgain.withLock { $0.append(bytes) }
+        }
+        process.others.add(30 << 20, ordering: .relaxed)
+        try process.write()
+        // It may be the governor's thread that makes room.
+        while evictedAgain.withLock({ $0.isEmpty }) { governor.makeRoom(waiting: false) }
+        let all = evictedAgain.withLock { $0 }
+        #expect(all.allSatisfy { $0 == 0 }, "\(all)")
+    }
+
     /// Where nothing comes back before the others insert, looking again after each step emptied the cache.
     @Test func whatOthersMustReturnIsEvictedOnce() throws {
         let (process, governor, cache) = try make()

@@ -33,7 +33,7 @@ extension MemoryGovernor {
             )
         }
         if excess > 0 {
-            let freed = evict(excess, leaving: PressureEpisode.Cut())
+            let freed = evict(excess, leaving: PressureEpisode.Cut(unspent: unspent + overrun))
             state.withLock { state in
                 state.episode.evicted(excess)
                 state.ledger.evicted(freed)

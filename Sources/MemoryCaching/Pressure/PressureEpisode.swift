@@ -41,6 +41,8 @@ struct PressureEpisode: Sendable {
     struct Cut: Sendable, Equatable {
         /// Nil where the ceiling alone holds.
         fileprivate(set) var kept: Holdings?
+        /// Bytes that may be inserted without asking, which the ceiling is to leave room for.
+        var unspent = 0
     }
 
     /// Which part of what they hold the caches keep. A quarter at a warning is what systemd's guidance calls "trim",
@@ -116,7 +118,7 @@ struct PressureEpisode: Sendable {
         guard kept != nil else { return 0 }
         reprice(holdings)
         let allowed = cut.kept.map { Self.reprice($0, holdings).bytes } ?? .infinity
-        return Int(clamping: holdings.bytes - min(Double(ceiling ?? .max), allowed))
+        return Int(clamping: holdings.bytes + Double(cut.unspent) - min(Double(ceiling ?? .max), allowed))
     }
 
     /// How much of `grant` an insertion gets while `outstanding` bytes are granted and not yet spent, and which

@@ -58,7 +58,9 @@ import Testing
         #expect(episode.excess(of: holdings(entries: 199, of: 700), beyond: cut) == 0)
         // Without a cut the ceiling holds.
         let ceiling = max(floor, 200 * 700)
-        #expect(episode.excess(of: holdings(entries: 2000, of: 700), beyond: .init()) == 1_400_000 - ceiling)
+        let refilled = holdings(entries: 2000, of: 700)
+        #expect(episode.excess(of: refilled, beyond: .init()) == 1_400_000 - ceiling)
+        #expect(episode.excess(of: refilled, beyond: .init(unspent: 1000)) == 1_401_000 - ceiling)
         _ = episode.report(.normal, holdings: [:], floor: floor, now: 0)
         #expect(episode.excess(of: held, beyond: cut) == 0)
     }

@@ -13,7 +13,7 @@ struct LoadingFailureTests {
     private struct Outage: Error {}
 
     /// A caller that has seen neither a failure nor a load may find that the load has ended meanwhile: it looks for the
-    /// failure again, as for a value. Where it did not, 1 to 3 of 1,000 such rounds made a second load.
+    /// failure again, as for a value. Where it did not, 1 of 20,000 to 3 of 1,000 such rounds made a second load.
     @Test("one failure answers all who come while it is remembered", arguments: [false, true])
     func oneLoad(isBulk: Bool) async {
         let cache = MemoryCache<Int, Int>(options: .init(failureLifetime: .seconds(3600)))

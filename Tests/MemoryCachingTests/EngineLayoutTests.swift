@@ -57,8 +57,9 @@ struct EngineLayoutTests {
             if exchanged > 1 + credit { wideExchanges += 1 }
         }
         // One newcomer in 16 is sampled. Now and then a shard hands in what it has seen, takes its victim from another,
-        // or has a head of another height; with 64 shards that takes 1,000 insertions of 8,000, with 16 it takes 800.
-        #expect(wideInsertions * 7 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
+        // or has a head of another height: with 16 shards that mostly takes 760 insertions of 8,000 and, in about one
+        // cache of a hundred, up to 1,220. Were a line more written for every insertion, it would be all of them.
+        #expect(wideInsertions * 4 < count, "\(wideInsertions) of \(count) insertions wrote more than four lines")
         #expect(wideHits * 8 < count, "\(wideHits) of \(count) hits wrote more than one line")
         #expect(wideExchanges * 8 < count, "\(wideExchanges) of \(count) exchanges wrote more than one line")
     }

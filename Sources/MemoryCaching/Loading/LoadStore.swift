@@ -23,6 +23,8 @@ protocol LoadStore<Key, Value>: Sendable {
     func deadline(forKey key: Key) -> EntryDeadline?
     /// Notes that a refresh of the entry for `key` has failed, if that still has this last deadline.
     func noteFailedRefresh(of key: Key, deadline: Int64)
+    /// Removes the entry for `key` if its content is gone, as a lookup would; no lookup in the statistics.
+    func removeDiscarded(forKey key: Key)
     /// Stores `value` if `ticket` admits it under the lock that it is stored under.
     func insert(
         _ value: Value,

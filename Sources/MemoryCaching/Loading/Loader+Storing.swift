@@ -24,8 +24,9 @@ extension Loader {
                 ticket: ticket
             )
             if outcome != .changed { break }
-            // The other value may have left again.
             if let first = store.peekValue(forKey: key) { return first }
+            // The other value may have left again, or be there without its content. No lookup need come to remove that.
+            store.removeDiscarded(forKey: key)
         }
         if !ticket.isRevoked { failures?.removeValue(forKey: key) }
         return nil

@@ -84,6 +84,11 @@ extension KeyedStore: LoadStore {
 
     func peekValue(forKey key: Key) -> [UInt8]? { sight(key).bytes }
 
+    func removeDiscarded(forKey key: Key) {
+        let (bytes, condition) = sight(key)
+        if bytes == nil { _ = remove(key, if: condition) }
+    }
+
     func contains(_ key: Key) -> Bool { store.withMatching(key) { store.contains($0) } }
 
     func valueWithDeadline(forKey key: Key) -> (value: [UInt8], deadline: EntryDeadline, now: Int64)? {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCachingTestKit
+import MemoryPressure
 import Testing
 import _CacheTestSupport
 
@@ -48,5 +49,22 @@ struct PurgeableCacheRemovalTests {
         let statistics = cache.statistics
         let held = count / 10 * (size + 16)
         #expect(statistics.volatileBytes < held * 3 / 2 + (10 << 20), "\(statistics.volatileBytes) for \(held)")
+    }
+
+    /// It counted as granted and not yet spent for as long as the cache was: at a warning all caches of the process were
+    /// emptied for it.
+    @Test("What was granted is taken back, or kept, when everything is removed")
+    func credit() throws {
+        let cache = PurgeableCache<String>(
+            options: .init(pressureMonitor: MemoryPressureMonitor(signals: [ManualPressureSignal()]))
+        )
+        let governor = try #require(cache.store.pressure?.governor)
+        for round in 0..<100 {
+            for key in 0..<8 { cache.setBytes([1, 2, 3], forKey: "a key of some length \(round) \(key)") }
+            cache.removeAll()
+        }
+        #expect(governor.unspent > 0)
+        governor.revokeCredits()
+        #expect(governor.unspent == 0)
     }
 }

@@ -124,6 +124,8 @@ extension PurgeableStore {
                 swap(&state, &old)
                 state.lookups = old.lookups
                 state.insertions = old.insertions
+                // It is outstanding until it is spent or revoked: forgotten, it would count for as long as the cache is.
+                state.credit = old.credit
                 // What is stored anew may lie where a list has still to come by, and have been listed already.
                 state.deals = old.deals &+ 1
                 for slot in 0..<old.index.slotCount where old.index[slot].pointee.location != 0 {

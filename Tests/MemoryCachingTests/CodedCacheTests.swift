@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCachingTestKit
+import Synchronization
 import Testing
 import _CacheTestSupport
 
@@ -103,5 +104,65 @@ struct CodedCacheTests {
         #expect(cache.value(forKey: 1) == "old")
         await #expect(throws: Trouble.now) { try await cache.value(forKey: 2) { "" } }
         #expect(cache.value(forKey: 2) == nil)
+    }
+
+    /// A codec that does something when it meets bytes of another version, as another thread might at that moment.
+    private final class Interrupted: CacheCodec {
+        let interruption = Mutex<(@Sendable () -> Void)?>(nil)
+
+        func encode(_ value: Int) -> [UInt8] { [1, UInt8(value)] }
+
+        func decode(_ bytes: RawSpan) throws -> Int {
+            let bytes = bytes.withUnsafeBytes { [UInt8]($0) }
+            if bytes.first == 1 { return Int(bytes[1]) }
+            let act = interruption.withLock { interruption in
+                defer { interruption = nil }
+                return interruption
+            }
+            act?()
+            throw Trouble.now
+        }
+    }
+
+    @Test("What is stored while bytes of another version are met keeps its lifetime")
+    func storedMeanwhile() async throws {
+        let clock = ManualClock()
+        let codec = Interrupted()
+        let cache = CodedCache<Int, Int>(options: .init(clock: clock), codec: codec)
+        for key in 0..<3 {
+            cache.bytes.setBytes([0], forKey: key)
+            codec.interruption.withLock {
+                $0 = { _ = try? cache.setValue(7, forKey: key, expiresAfter: .seconds(1)) }
+            }
+            let value =
+                switch key {
+                case 0: try cache.value(forKey: key, orSet: { 9 })
+                case 1: try await cache.value(forKey: key) { 9 }
+                default: try await cache.values(forKeys: [key]) { _ in [key: 9] }[key]
+                }
+            #expect(value == 7 && cache.value(forKey: key) == 7)
+            clock.advance(by: .seconds(2))
+            #expect(cache.value(forKey: key) == nil)
+        }
+    }
+
+    @Test("Looking for bytes of another version stops no load")
+    func loadMeanwhile() async throws {
+        let cache = CodedCache<Int, Int>(codec: Interrupted())
+        let permission = Gate()
+        let calls = Counter()
+        let load = Task {
+            try await cache.value(forKey: 1) {
+                calls.increment()
+                await permission.pass()
+                return 1
+            }
+        }
+        await yieldUntil { calls.value == 1 }
+        // As who met such bytes a moment ago, which have been removed since.
+        cache.bytes.removeBytes(forKey: 1) { _ in true }
+        permission.open()
+        #expect(try await load.value == 1)
+        #expect(cache.value(forKey: 1) == 1)
     }
 }

@@ -167,9 +167,7 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
     /// Removes bytes that stand for no value, as those of another version of the program; not what has been stored
     /// meanwhile.
     private func removeUnknown(_ key: Key) {
-        bytes.updateBytes(forKey: key) { found in
-            if let bytes = found, (try? decode(bytes)) == nil { found = nil }
-        }
+        bytes.removeBytes(forKey: key) { (try? decode($0)) == nil }
     }
 
     private func decode(_ bytes: [UInt8]) throws -> Value {

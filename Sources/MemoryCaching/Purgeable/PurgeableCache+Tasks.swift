@@ -62,6 +62,18 @@ extension PurgeableCache {
         }
     }
 
+    /// Removes the bytes for `key` if `isUnknown` says so of them, and not what is stored meanwhile. Runs on this thread,
+    /// outside every lock.
+    ///
+    /// No change of the key, as ``updateBytes(forKey:_:)`` would be: a load that is under way stores its result.
+    func removeBytes(forKey key: Key, if isUnknown: ([UInt8]) -> Bool) {
+        while true {
+            let (found, condition) = keyed.sight(key)
+            guard let found, isUnknown(found) else { return }
+            if keyed.remove(key, if: condition) { return }
+        }
+    }
+
     /// Removes the bytes of the keys that `isInvalid` names; loads of such keys that are under way store nothing. All
     /// as ``MemoryCache/removeAll(where:)`` says.
     ///

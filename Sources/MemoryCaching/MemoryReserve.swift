@@ -39,8 +39,10 @@ public enum MemoryReserve {
     ///
     /// Entries are evicted, least worth first, and their memory is returned to the system, on the calling thread,
     /// before `body` begins. While it runs, caches may fill what is left beside `bytes`. What `body` allocates counts
-    /// against `bytes`, so the same memory is not kept free twice. Calls nest and run side by side; their bytes add up,
-    /// and none waits for another.
+    /// against `bytes`, so the same memory is not kept free twice. Calls nest and run side by side, and their bytes add
+    /// up. None waits for another one's `body`. Where memory is missing, one thread makes room for all, and the others
+    /// wait until it is there. In a removal handler of an entry that goes to make room no more is made: the eviction
+    /// that the handler is part of goes on after it, and counts what is announced by then.
     ///
     /// - Parameters:
     ///   - bytes: the memory that `body` is about to use. 0 or less makes no room.
@@ -51,9 +53,9 @@ public enum MemoryReserve {
     ///   each 10 MiB that is not (some ten where values are a few hundred bytes). Removal handlers of evicted entries
     ///   run on the calling thread.
     public static func withFree<R, E>(bytes: Int, _ body: (_ freeBytes: Int) throws(E) -> R) throws(E) -> R {
-        let announcement = Announcement(bytes)
-        defer { announcement.end() }
-        return try body(announcement.freeBytes)
+        let (announcement, freeBytes) = Announcement.begin(bytes)
+        defer { announcement?.end() }
+        return try body(freeBytes)
     }
 
     /// Makes `bytes` free, calls the asynchronous `body`, and keeps them free from all caches of the process until it
@@ -69,29 +71,8 @@ public enum MemoryReserve {
         bytes: Int,
         _ body: nonisolated(nonsending) (_ freeBytes: Int) async throws(E) -> R
     ) async throws(E) -> R {
-        let announcement = Announcement(bytes)
-        defer { announcement.end() }
-        return try await body(announcement.freeBytes)
-    }
-
-    /// Memory that is announced to every governor, because each keeps only its own caches from it.
-    private struct Announcement {
-        private let kept: [(governor: MemoryGovernor, bytes: Int)]
-        /// Bytes that are free when all of them have made room.
-        let freeBytes: Int
-
-        init(_ bytes: Int) {
-            var free = Int.max
-            kept = MemoryGovernor.all.map { governor in
-                let announced = governor.announce(bytes)
-                free = announced.free
-                return (governor, announced.kept)
-            }
-            freeBytes = free
-        }
-
-        func end() {
-            for (governor, bytes) in kept { governor.endAnnouncement(bytes) }
-        }
+        let (announcement, freeBytes) = Announcement.begin(bytes)
+        defer { announcement?.end() }
+        return try await body(freeBytes)
     }
 }

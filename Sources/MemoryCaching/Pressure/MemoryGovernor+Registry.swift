@@ -32,11 +32,15 @@ extension MemoryGovernor {
     /// that they find.
     @discardableResult
     package func adopted() -> MemoryGovernor {
-        Self.others.withLock { others in
+        // Before caches find it, and again of what was announced meanwhile by whoever did not find it.
+        Announcement.tellAll(to: self)
+        let governor = Self.others.withLock { others in
             if let governor = others[ObjectIdentifier(monitor)]?.governor { return governor }
             others[ObjectIdentifier(monitor)] = Weak(self)
             return self
         }
+        if governor === self { Announcement.tellAll(to: self) }
+        return governor
     }
 
     /// A governor that is kept by others, and who it was.

@@ -43,7 +43,7 @@ extension MemoryGovernor.State {
 extension MemoryGovernor {
     /// Begins to keep `bytes` free and makes them so; returns how many of them count until ``endAnnouncement(_:)``, and
     /// how many are free.
-    package func announce(_ bytes: Int) -> (kept: Int, free: Int) {
+    package func announce(_ bytes: Int, makingRoom: Bool = true) -> (kept: Int, free: Int) {
         let now = self.now()
         guard bytes > 0, let reading = gauge.read(now: now, exact: true) else {
             return (0, gauge.read(now: now).map { max(0, $0.limit - $0.used) } ?? .max)
@@ -56,7 +56,7 @@ extension MemoryGovernor {
         }
         // What was granted was granted without this.
         if state.withLock({ $0.look(reading, now: now).untilMark }) < 0 { revokeCredits() }
-        makeRoom(waiting: true)
+        if makingRoom { makeRoom(waiting: true) }
         let after = gauge.read(now: self.now(), exact: true)
         return state.withLock { state in
             collectSpent(&state)
@@ -93,13 +93,15 @@ extension MemoryGovernor {
     /// taken for. In the last 32nd before the limit eviction goes on whatever it costs.
     ///
     /// One thread at a time: two would evict for one need, and wait for each other in the allocator. It takes account
-    /// of all announcements, and looks again after each step, so that others have nothing to do but wait for it. It may
-    /// be in a removal handler that waits for one of them, or the processor may be busy: who has waited 200 ms without
-    /// news makes room beside it.
+    /// of all announcements, and looks again after each step, so that others have nothing to do but wait for it, where
+    /// memory is missing at all. It may be in a removal handler that waits for one of them, or the processor may be
+    /// busy: who has waited 200 ms without news makes room beside it. A removal handler of its own makes none: see
+    /// ``ProcessEviction``.
     func makeRoom(waiting: Bool) {
+        if ProcessEviction.isRunning { return }
         var isAlone = beginMakingRoom()
         while !isAlone {
-            if !waiting { return }
+            guard waiting, isBeyondGoal else { return }
             let seen = trims.count
             trims.wait(past: seen, nanoseconds: 200_000_000)
             if trims.count == seen { break }
@@ -165,6 +167,14 @@ extension MemoryGovernor {
         let freed = evict(bytes)
         state.withLock { $0.ledger.evicted(freed, asked: bytes) }
         return freed
+    }
+
+    /// Whether memory is missing.
+    private var isBeyondGoal: Bool {
+        let now = self.now()
+        guard let reading = gauge.read(now: now, exact: true) else { return false }
+        let look = state.withLock { $0.look(reading, now: now) }
+        return look.used > look.marks.goal
     }
 
     /// Whether no other thread was making room; now one is.

@@ -389,22 +389,3 @@ import _CacheTestSupport
         #expect(nothing.kept == 0)
     }
 }
-
-@Suite struct MemoryReserveTests {
-    struct Failure: Error {}
-
-    @Test func callsReturnWhatTheBodyReturnsAndThrowWhatItThrows() async {
-        #expect(MemoryReserve.withFree(bytes: 1 << 20) { free in free > 0 })
-        #expect(throws: Failure.self) { try MemoryReserve.withFree(bytes: 0) { _ throws(Failure) in throw Failure() } }
-        let nested = MemoryReserve.withFree(bytes: 1 << 20) { _ in MemoryReserve.withFree(bytes: -1) { $0 } }
-        #expect(nested >= 0)
-        let awaited = await MemoryReserve.withFree(bytes: 1 << 20) { free async in
-            await Task.yield()
-            return free
-        }
-        #expect(awaited > 0)
-        await #expect(throws: Failure.self) {
-            try await MemoryReserve.withFree(bytes: 1) { _ async throws(Failure) in throw Failure() }
-        }
-    }
-}

@@ -63,6 +63,8 @@ struct AdmissionLedger: Sendable {
         var evict = 0
         /// Whether the allocator should be asked to return its free memory.
         var trims = false
+        /// Whether it should where that takes little time: it is for a little.
+        var trimsIfCheap = false
         /// Whether to wait until it has: the next step may be the one too far.
         var waits = false
     }
@@ -187,9 +189,11 @@ struct AdmissionLedger: Sendable {
         var decision = Decision(grant: 0)
         decision.evict = min(max(0, (needed ?? beyond) - holes), most)
         decision.waits = look.used > look.marks.brink
-        // A trim stops the allocator for milliseconds: for little only at the brink.
         holes += decision.evict
+        // A trim stops the allocator for milliseconds: for little only at the brink, or where it is cheap. Else a cache
+        // of small values that came a mebibyte beyond the mark would keep eight of holes for ever.
         decision.trims = decision.waits || (beyond >= look.marks.leastRelief && holes >= look.marks.leastStep)
+        decision.trimsIfCheap = holes >= look.marks.leastStep
         return decision
     }
 

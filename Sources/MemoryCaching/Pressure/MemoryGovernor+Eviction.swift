@@ -169,9 +169,14 @@ extension MemoryGovernor {
             state.withLock { $0.hasRisen = false }
         } else if decision.waits {
             stepBackFromBrink()
-        } else if decision.trims {
+        } else if decision.trims || decision.trimsIfCheap && mayTrimForLittle {
             requestTrim()
         }
+    }
+
+    private var mayTrimForLittle: Bool {
+        let now = self.now()
+        return state.withLock { $0.pacing.allowsForLittle(at: now) }
     }
 
     /// Brings usage from the brink half way back to the mark, so that the next step is not there again: by returning

@@ -65,7 +65,7 @@ extension MemoryGovernor: PressureThreadClient {
         // Whatever takes memory so fast, or so far, does not wait until trims are paced.
         if isBurst || rests || look.used > look.marks.halfway {
             revokeCredits()
-            makeRoom(waiting: false)
+            makeRoom(waiting: false, atRest: rests && !isBurst && look.used <= look.marks.halfway)
             return self.now() &+ UsageWatch.shortest
         }
         if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
@@ -81,12 +81,13 @@ extension MemoryGovernor: PressureThreadClient {
             carryOut(decision)
         }
         if isTrimWanted.load(ordering: .relaxed) {
-            let pacing = state.withLock { $0.pacing }
+            let (pacing, holes) = state.withLock { ($0.pacing, $0.ledger.holes) }
             let isUrgent = look.used > look.marks.brink || waiting.load(ordering: .relaxed) > 0
-            if pacing.allows(at: self.now(), isUrgent: isUrgent) {
+            if pacing.allows(at: self.now(), isUrgent: isUrgent, holes: holes, limit: look.limit) {
                 trim(self.now(), before: gauge.read(now: self.now(), exact: true))
             } else {
-                return now &+ min(pacing.remaining(at: self.now()), watch.interval(look))
+                let remaining = pacing.remaining(at: self.now(), holes: holes, limit: look.limit)
+                return now &+ min(remaining, watch.interval(look))
             }
         }
         return now &+ watch.interval(look)

@@ -129,6 +129,23 @@ import _CacheTestSupport
         #expect(evictions <= granted / AdmissionLedger.leastEviction(look.limit) + 1)
     }
 
+    /// Eight bytes of holes are asked for each byte beyond the mark where values are small. A trim, where it is cheap,
+    /// brings usage back, so that they need not be kept for ever.
+    @Test func aLittleBeyondTheMarkIsReturnedWhereThatIsCheap() {
+        let limit = 256 << 20
+        let mark = AdmissionLedger.Look(limit: limit, used: 0).marks.mark
+        func decision(beyond: Int, charging charge: Int) -> AdmissionLedger.Decision {
+            var ledger = AdmissionLedger(countsOnRelease: true)
+            return ledger.admit(.init(limit: limit, used: mark + beyond), outstanding: 0, charging: charge)
+        }
+        let small = decision(beyond: 1 << 20, charging: 100)
+        #expect(small.trimsIfCheap && !small.trims)
+        #expect(!decision(beyond: 1 << 20, charging: 64 << 10).trimsIfCheap)
+        #expect(!decision(beyond: 1 << 18, charging: 100).trimsIfCheap)
+        #expect(!decision(beyond: 0, charging: 100).trimsIfCheap)
+        #expect(decision(beyond: 4 << 20, charging: 100).trims)
+    }
+
     @Test func farFromTheMarkNothingIsEvicted() {
         var ledger = AdmissionLedger(countsOnRelease: true)
         for used in stride(from: 0, to: 200 << 20, by: 1 << 20) {
@@ -293,22 +310,64 @@ import _CacheTestSupport
 }
 
 @Suite struct TrimPacingTests {
+    private let millisecond: UInt64 = 1_000_000
+    private let limit = 1600
+
+    /// Whether a trim may begin so many milliseconds after the start, and how many are left until it may.
+    private func allows(_ pacing: TrimPacing, _ now: UInt64, isUrgent: Bool = false, holes: Int = 0) -> Bool {
+        let allows = pacing.allows(at: now * millisecond, isUrgent: isUrgent, holes: holes, limit: limit)
+        let remaining = pacing.remaining(at: now * millisecond, holes: holes, limit: limit)
+        #expect(isUrgent || allows == (remaining == 0))
+        return allows
+    }
+
     @Test func keepsItsDistanceAndDoublesItWhenATrimBringsLittle() {
-        let millisecond: UInt64 = 1_000_000
         var pacing = TrimPacing()
-        #expect(pacing.allows(at: 0, isUrgent: false))
+        #expect(allows(pacing, 0))
         pacing.finished(at: 0, nanoseconds: millisecond, bytes: 100, expected: 100)
-        #expect(!pacing.allows(at: 99 * millisecond, isUrgent: false))
-        #expect(pacing.allows(at: 100 * millisecond, isUrgent: false))
-        #expect(
-            !pacing.allows(at: 4 * millisecond, isUrgent: true) && pacing.allows(at: 5 * millisecond, isUrgent: true)
-        )
+        #expect(!allows(pacing, 99) && allows(pacing, 100))
+        #expect(!allows(pacing, 4, isUrgent: true) && allows(pacing, 5, isUrgent: true))
         pacing.finished(at: 0, nanoseconds: millisecond, bytes: 1, expected: 100)
-        #expect(pacing.remaining(at: 0) == 200 * millisecond)
+        #expect(!allows(pacing, 199) && allows(pacing, 200))
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 1, expected: 100)
+        #expect(!allows(pacing, 399) && allows(pacing, 400))
+        for _ in 0..<10 { pacing.finished(at: 0, nanoseconds: millisecond, bytes: 1, expected: 100) }
+        #expect(!allows(pacing, 3199) && allows(pacing, 3200))
         pacing.finished(at: 0, nanoseconds: millisecond, bytes: 50, expected: 100)
-        #expect(pacing.remaining(at: 0) == 100 * millisecond)
+        #expect(allows(pacing, 100))
         // A tenth of the time at most.
         pacing.finished(at: 0, nanoseconds: 50 * millisecond, bytes: 50, expected: 100)
-        #expect(pacing.remaining(at: 0) == 500 * millisecond)
+        #expect(!allows(pacing, 499) && allows(pacing, 500))
+    }
+
+    /// A sixteenth of the limit is 100.
+    @Test func whereMuchLiesFreeOneThatBroughtLittleIsRepeatedAsOthersAre() {
+        var pacing = TrimPacing()
+        for _ in 0..<2 { pacing.finished(at: 0, nanoseconds: 30 * millisecond, bytes: 0, expected: 60) }
+        #expect(!allows(pacing, 599, holes: 99) && allows(pacing, 600, holes: 99))
+        #expect(!allows(pacing, 299, holes: 100) && allows(pacing, 300, holes: 100))
+    }
+
+    @Test func whereMuchHasComeToLieFreeTrimsTakeAThirdOfTheTime() {
+        var pacing = TrimPacing()
+        pacing.finished(at: 0, nanoseconds: 80 * millisecond, bytes: 10, expected: 70)
+        #expect(!allows(pacing, 799, holes: 159) && allows(pacing, 800, holes: 159))
+        #expect(!allows(pacing, 159, holes: 160) && allows(pacing, 160, holes: 160))
+        // Short ones keep their distance.
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 0, expected: 60)
+        #expect(!allows(pacing, 99, holes: 160) && allows(pacing, 100, holes: 160))
+    }
+
+    @Test func forLittleTrimsTakeAHundredthOfTheTime() {
+        var pacing = TrimPacing()
+        #expect(pacing.allowsForLittle(at: 0))
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 100, expected: 100)
+        #expect(!pacing.allowsForLittle(at: 99 * millisecond) && pacing.allowsForLittle(at: 100 * millisecond))
+        pacing.finished(at: 0, nanoseconds: 3 * millisecond, bytes: 100, expected: 100)
+        #expect(allows(pacing, 100))
+        #expect(!pacing.allowsForLittle(at: 299 * millisecond) && pacing.allowsForLittle(at: 300 * millisecond))
+        // What brought little is not repeated sooner.
+        pacing.finished(at: 0, nanoseconds: millisecond, bytes: 1, expected: 100)
+        #expect(!pacing.allowsForLittle(at: 199 * millisecond) && pacing.allowsForLittle(at: 200 * millisecond))
     }
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ForkSafety
 import MemoryPressure
 import Synchronization
 import Testing
@@ -47,6 +48,49 @@ extension AnnouncedMemoryTests {
         #expect(calls.load(ordering: .relaxed) > 0 && deepest.load(ordering: .relaxed) == 1)
         governor.endAnnouncement(kept)
         cache.afterEvictions {}
+    }
+}
+
+extension AnnouncedMemoryTests {
+    /// Nobody inserted any more, and usage was 2 MiB beyond the mark: 40 % of a cache of values of 50 bytes were evicted
+    /// to bring it down by one.
+    @Test func whereUsageRestsNothingIsEvictedForWhatCannotBeReturned() throws {
+        let (process, governor, cache) = try make(hasCensus: true)
+        try insert(300, into: cache, of: process)
+        process.percentUnreturned.store(100, ordering: .relaxed)
+        governor.evict(40 << 20)
+        try process.note(cache)
+        let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+        let mark = governor.state.withLock { $0.look(reading, now: governor.now()).marks.mark }
+        /// Has usage rest so many MiB beyond the mark; whether room was made by evictions.
+        func evicts(_ mebibytes: Int) throws -> Bool {
+            process.others.add(mark + mebibytes << 20 - process.used, ordering: .relaxed)
+            try process.write()
+            let held = cache.bytes
+            governor.makeRoom(waiting: false, atRest: true)
+            return cache.bytes < held
+        }
+        #expect(try !evicts(3) && !evicts(9))
+        // Less lies free than four times what is missing.
+        #expect(try evicts(15))
+    }
+
+    /// Insertions go on while the governor's thread makes room, and usage need not fall at all.
+    @Test func whoeverDoesNotWaitForRoomEvictsNoMoreThanFourTimesWhatIsMissing() throws {
+        let growing = Mutex<Process?>(nil)
+        let (process, governor, cache) = try make(hasCensus: true) {
+            growing.withLock { _ = $0?.others.add(4 << 20, ordering: .relaxed) }
+        }
+        try insert(300, into: cache, of: process)
+        let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+        let marks = governor.state.withLock { $0.look(reading, now: governor.now()).marks }
+        process.others.add(marks.goal + 6 << 20 - process.used, ordering: .relaxed)
+        try process.write()
+        let held = cache.bytes
+        growing.withLock { $0 = process }
+        governor.makeRoom(waiting: false)
+        growing.withLock { $0 = nil }
+        #expect(cache.bytes < held && cache.bytes > held - 48 << 20, "\((held - cache.bytes) >> 20) MiB")
     }
 }
 

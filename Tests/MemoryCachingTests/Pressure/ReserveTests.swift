@@ -168,11 +168,15 @@ import _CacheTestSupport
         func note(_ cache: QueueCache) throws {
             try noting.withLock { _ in
                 let bytes = cache.bytes
-                let most = most.max(bytes, ordering: .relaxed).newValue
-                let unreturned = (most - bytes) / 100 * percentUnreturned.load(ordering: .relaxed)
-                held.store(bytes + unreturned, ordering: .relaxed)
+                most.max(bytes, ordering: .relaxed)
+                held.store(bytes + unreturned(bytes), ordering: .relaxed)
                 try write()
             }
+        }
+
+        /// What lies free and cannot be returned while the cache holds `bytes`.
+        func unreturned(_ bytes: Int) -> Int {
+            (most.load(ordering: .relaxed) - bytes) / 100 * percentUnreturned.load(ordering: .relaxed)
         }
 
         func write() throws {
@@ -208,7 +212,7 @@ import _CacheTestSupport
             },
             takeCensus: {
                 guard hasCensus, let cache = trimmed.cache.withLock({ $0 }) else { return nil }
-                return HeapCensus(held: cache.bytes, holes: 0)
+                return HeapCensus(held: cache.bytes, holes: process.unreturned(cache.bytes))
             },
             residentBytes: { nil }
         )

@@ -174,6 +174,7 @@ extension MemoryGovernor {
         }
     }
 
+    /// Whether so little time went into trims lately that free memory may be returned for a little, too.
     private var mayTrimForLittle: Bool {
         let now = self.now()
         return state.withLock { $0.pacing.allowsForLittle(at: now) }

@@ -20,7 +20,8 @@ struct TrimPacing: Sendable {
     private static let most: UInt64 = 3_200_000_000
     private static let atBrink: UInt64 = 5_000_000
 
-    private var poor = least
+    /// The distance after trims that brought little, however short they were.
+    private var afterLittle = least
     private var lastEnd: UInt64?
     private var lastDuration: UInt64 = 0
     /// What was thought to be free after the last one.
@@ -35,7 +36,7 @@ struct TrimPacing: Sendable {
     /// Whether a trim for little may begin: where trims take a hundredth of the time at most.
     func allowsForLittle(at now: UInt64) -> Bool {
         guard let lastEnd else { return true }
-        return now &- lastEnd >= max(poor, 100 * lastDuration)
+        return now &- lastEnd >= max(afterLittle, 100 * lastDuration)
     }
 
     /// Nanoseconds until the next one may begin without urgency.
@@ -48,12 +49,15 @@ struct TrimPacing: Sendable {
     /// Takes note of a trim that took `nanoseconds`, ended at `end` and brought `bytes` of the `expected`.
     mutating func finished(at end: UInt64, nanoseconds: UInt64, bytes: Int, expected: Int) {
         (lastEnd, lastDuration, left) = (end, min(nanoseconds, Self.most), max(0, expected - bytes))
-        poor = bytes < expected / 10 ? min(max(poor * 2, lastDuration * 10), Self.most) : Self.least
+        afterLittle =
+            bytes < expected / 10 ? min(max(afterLittle * 2, lastDuration * 10), Self.most) : Self.least
     }
 
+    /// Nanoseconds between two trims without urgency.
     private func distance(_ holes: Int, _ limit: Int) -> UInt64 {
-        if holes - left >= limit / 16 { return max(Self.least, lastDuration * 2) }
-        let share = min(max(Self.least, lastDuration * 10), Self.most)
-        return holes >= limit / 16 ? share : max(share, poor)
+        let much = limit / 16
+        let share: UInt64 = holes - left >= much ? 2 : 10
+        let distance = min(max(Self.least, lastDuration * share), Self.most)
+        return holes >= much ? distance : max(distance, afterLittle)
     }
 }

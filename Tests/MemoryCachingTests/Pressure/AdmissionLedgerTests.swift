@@ -353,6 +353,9 @@ import _CacheTestSupport
         pacing.finished(at: 0, nanoseconds: 80 * millisecond, bytes: 10, expected: 70)
         #expect(!allows(pacing, 799, holes: 159) && allows(pacing, 800, holes: 159))
         #expect(!allows(pacing, 159, holes: 160) && allows(pacing, 160, holes: 160))
+        // Long ones keep no more than others.
+        pacing.finished(at: 0, nanoseconds: 9000 * millisecond, bytes: 0, expected: 60)
+        #expect(!allows(pacing, 3199, holes: 160) && allows(pacing, 3200, holes: 160))
         // Short ones keep their distance.
         pacing.finished(at: 0, nanoseconds: millisecond, bytes: 0, expected: 60)
         #expect(!allows(pacing, 99, holes: 160) && allows(pacing, 100, holes: 160))

@@ -49,9 +49,7 @@ extension AnnouncedMemoryTests {
         governor.endAnnouncement(kept)
         cache.afterEvictions {}
     }
-}
 
-extension AnnouncedMemoryTests {
     /// Nobody inserted any more, and usage was 2 MiB beyond the mark: 40 % of a cache of values of 50 bytes were evicted
     /// to bring it down by one.
     @Test func whereUsageRestsNothingIsEvictedForWhatCannotBeReturned() throws {

@@ -24,7 +24,7 @@ import _CacheTestSupport
                 case 0:
                     signal.send([.normal, .warning, .critical][Int(random.next() % 3)])
                 case 1:
-                    let passing = QueueCache(governor: governor, price: Double(round), givesCosts: round % 2 == 0)
+                    let passing = QueueCache(governor: governor, price: Double(round), costPercent: round % 2 * 100)
                     for _ in 0..<8 { passing.insert([UInt8](repeating: 1, count: 512)) }
                 default:
                     for _ in 0..<32 { lasting.insert([UInt8](repeating: 2, count: 1024)) }

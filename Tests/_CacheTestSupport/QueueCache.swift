@@ -15,25 +15,42 @@ package final class QueueCache: ReclaimableCache {
         var bytes = 0
         var credit = InsertionCredit()
         var price: Double
+
+        mutating func dropFirst() -> [UInt8]? {
+            guard first < values.count else { return nil }
+            let value = values[first]
+            values[first] = []
+            bytes -= value.count
+            first += 1
+            if first * 2 > values.count {
+                values.removeFirst(first)
+                first = 0
+            }
+            return value
+        }
     }
 
     private let state: Mutex<State>
     package let membership: PressureMembership
-    private let givesCosts: Bool
+    private let costPercent: Int
+    private var givesCosts: Bool { costPercent > 0 }
     private let unused = Mutex(0)
     private let evictionHandler = Mutex<(@Sendable () -> Void)?>(nil)
 
-    package init(governor: MemoryGovernor, price: Double = 1, givesCosts: Bool = true) {
+    /// A cache whose values have so many hundredths of their bytes as a cost; none where that is 0.
+    package init(governor: MemoryGovernor, price: Double = 1, costPercent: Int = 100) {
         membership = PressureMembership(governor: governor)
         state = Mutex(State(price: price))
-        self.givesCosts = givesCosts
+        self.costPercent = costPercent
     }
 
-    package func insert(_ value: [UInt8]) {
+    /// Inserts `value`, in place of the oldest one if `isReplacement`.
+    package func insert(_ value: [UInt8], isReplacement: Bool = false) {
         let spent = state.withLock { state -> InsertionCredit? in
+            if isReplacement, let old = state.dropFirst() { state.credit.release(cost(old.count)) }
             state.values.append(value)
             state.bytes += value.count
-            return state.credit.spend(givesCosts ? value.count : 0) ? state.credit.take() : nil
+            return state.credit.spend(cost(value.count)) ? state.credit.take() : nil
         }
         guard let spent else { return }
         let credit = membership.renew(spent, for: self)
@@ -49,9 +66,11 @@ package final class QueueCache: ReclaimableCache {
 
     package var marginalPrice: Double { state.withLock { $0.first == $0.values.count ? .infinity : $0.price } }
 
-    package var reclaimableBytes: Int { givesCosts ? bytes : count * membership.bytesPerEntry }
+    private func cost(_ bytes: Int) -> Int { bytes * costPercent / 100 }
 
-    package var holdings: (entries: Int, costs: Int) { givesCosts ? (0, bytes) : (count, 0) }
+    package var reclaimableBytes: Int { givesCosts ? cost(bytes) : count * membership.bytesPerEntry }
+
+    package var holdings: (entries: Int, costs: Int) { givesCosts ? (0, cost(bytes)) : (count, 0) }
 
     package func discardUnusedContent() -> Int {
         unused.withLock { held in
@@ -63,16 +82,9 @@ package final class QueueCache: ReclaimableCache {
         var gone: [[UInt8]] = []
         let freed = state.withLock { state in
             var freed = 0
-            while freed < bytes, state.first < state.values.count, state.price <= price {
-                gone.append(state.values[state.first])
-                state.values[state.first] = []
-                state.bytes -= gone[gone.count - 1].count
-                freed += givesCosts ? gone[gone.count - 1].count : membership.bytesPerEntry
-                state.first += 1
-            }
-            if state.first * 2 > state.values.count {
-                state.values.removeFirst(state.first)
-                state.first = 0
+            while freed < bytes, state.price <= price, let value = state.dropFirst() {
+                gone.append(value)
+                freed += givesCosts ? cost(value.count) : membership.bytesPerEntry
             }
             return freed
         }

@@ -60,7 +60,7 @@ extension CacheEngine {
             shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
         {
             var old = value
-            shard.pointee.exchange(slot, hash, with: &old)
+            shard.pointee.exchange(slot, hash, with: &old, cost: newcomer.cost)
             unlock(shard)
             withExtendedLifetime(old) {}
             return .stored
@@ -245,6 +245,8 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) {
         shard.pointee.counters.refusals &+= 1
+        // It was charged.
+        shard.pointee.release(newcomer.cost)
         if slot != 0 {
             shard.pointee.room.pointee.giveBack(places: 1, cost: shard.pointee.storage.cost(of: slot))
             departures.append(shard.pointee.remove(slot, cause: .costLimit), cause: .costLimit)

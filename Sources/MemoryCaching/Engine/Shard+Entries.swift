@@ -70,15 +70,22 @@ extension Shard {
             && cost == storage.cost(of: slot)
     }
 
-    /// Exchanges the value of an entry, which is a use of it like a lookup, and puts the old one into `value`.
+    /// Takes note, for the account of memory, that what an entry of `cost` held is free.
     @inlinable
     @inline(__always)
-    mutating func exchange(_ slot: UInt32, _ hash: UInt64, with value: inout Value) {
+    mutating func release(_ cost: Int) { credit.release(min(cost, CacheEngine<Key, Value>.largestCharge)) }
+
+    /// Exchanges the value of an entry, which is a use of it like a lookup, and puts the old one into `value`. Both have
+    /// `cost`.
+    @inlinable
+    @inline(__always)
+    mutating func exchange(_ slot: UInt32, _ hash: UInt64, with value: inout Value, cost: Int) {
         let entry = storage.entries + Int(slot)
         let info = entry.pointee.meta.info
         entry.pointee.meta.info.bits = info.bits | EntryInfo.touched
         if !info.has(EntryInfo.touched), SampledUses.includes(hash) { noteTouch(info, hash) }
         exchanges &+= 1
+        release(cost)
         swap(&entry.pointee.value, &value)
     }
 
@@ -96,6 +103,7 @@ extension Shard {
             info.bits |= old.info.bits & (EntryInfo.touched | EntryInfo.firstStay)
         }
         meta.pointee.info = info
+        release(storage.cost(of: slot))
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
@@ -124,6 +132,8 @@ extension Shard {
         if info.has(EntryInfo.expires) { wheel!.cancel(slot) }
         if SampledUses.includes(hash) { noteDeparture(of: storage.view[slot].pointee, hash, cause) }
         counters.removals[cause] &+= 1
+        // The governor counts for itself what it has evicted.
+        if cause != .memoryPressure { release(storage.cost(of: slot)) }
         return storage.remove(slot, hash: hash, keepsTable: keepsTable)
     }
 

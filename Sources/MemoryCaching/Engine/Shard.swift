@@ -25,7 +25,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var isElsewhere = false
     /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
     @usableFromInline let mostEntries: UInt32
-    /// Values that were exchanged in place; see ``exchange(_:_:with:)``. Each is an insertion, and a replaced value.
+    /// Values that were exchanged in place; see ``exchange(_:_:with:cost:)``. Each is an insertion, and a replaced value.
     @usableFromInline var exchanges = 0
     @usableFromInline var storage: EntryStorage<Key, Value>
     /// In the third line, but for what nobody asks of it before it is spent.

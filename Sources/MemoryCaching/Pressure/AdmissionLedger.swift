@@ -16,8 +16,9 @@ internal import MemoryPressure
 /// (holes in another thread's arena, or of other sizes, are of no use to this insertion, and the process is killed).
 ///
 /// The ledger therefore keeps an account of ``holes``: bytes evicted that were neither filled again nor returned.
-/// What is evicted adds to it. What is inserted without usage growing by as much has filled some. What usage falls by
-/// has been returned. And ``reuse`` learns which part of the insertions finds its hole:
+/// What is evicted adds to it. What is inserted without usage growing by as much has filled some, but for values in
+/// place of others, which leave a hole for each that they fill. What usage falls by has been returned. And ``reuse``
+/// learns which part of the insertions finds its hole:
 /// - An insertion that would pass the mark needs holes; only what is missing is evicted.
 /// - Beyond the mark as many bytes must be holes as usage is beyond it, and not more: the rest is the work of the
 ///   allocator's trim, not of eviction. Who inserts small values there leaves up to eight times as many: see
@@ -124,8 +125,11 @@ struct AdmissionLedger: Sendable {
 
     /// Takes note of a look at usage after `inserted` bytes had been spent since the last one; returns by how much usage
     /// has grown beyond that.
+    ///
+    /// - Parameter released: what the entries had been charged that have gone for those that were inserted, but for
+    ///   evictions of the governor's: each leaves a hole and so, together, they fill none.
     @discardableResult
-    mutating func observe(_ look: Look, inserted: Int) -> Int {
+    mutating func observe(_ look: Look, inserted: Int, released: Int = 0) -> Int {
         defer { lastUsed = look.used }
         guard let lastUsed else { return 0 }
         let growth = look.used - lastUsed
@@ -139,7 +143,7 @@ struct AdmissionLedger: Sendable {
         if inserted > 0, holes >= inserted, look.used > look.marks.near {
             reuse += (Double(filled) / Double(inserted) - reuse) / 8
         }
-        holes = max(0, holes - filled)
+        holes = max(0, holes - max(0, filled - released))
         return max(0, growth - inserted)
     }
 

@@ -6,47 +6,70 @@
 
 /// Memory that was announced and is about to be taken: see `withFree(bytes:_:)` of ``MemoryReserve``. A pure value.
 ///
-/// What is announced is kept free until it is used, and not twice: the growth of usage since the first body has begun
-/// that insertions do not explain counts as used. What evictions have freed is added, because it lies free in the heap,
-/// was filled by an insertion, or has been returned. While room is being made, nothing of what it is made for is used,
-/// whatever other threads evict.
+/// What is announced is kept free until it is used, and not twice. Nobody says how much is used. But all that is in use
+/// is held by caches, lies free in the heap, or is somebody else's; so the growth of what is neither of the first two,
+/// since a body has begun, counts as used. All three are looked at as they are at one moment. (Sums of what was
+/// inserted and evicted since the body began were off by a part of all that had come and gone: beside a thread that
+/// replaced values, 100 MiB that were used did not count, and the whole cache went for them; and beside one that
+/// inserted small ones, 58 of 128 MiB were filled before the body came to use them.)
 struct Announcements: Sendable {
+    /// Memory in use that is none of the caches': usage, less what lies free in the heap and what caches hold.
+    struct Usage: Sendable {
+        /// Usage, less what lies free in the heap.
+        var inUse: Int
+        var held: CacheHoldings
+    }
+
     /// Bytes for which room is being made, and bytes of bodies that have begun.
     private var preparing = 0, begun = 0
     private var count = 0
-    /// Usage that insertions do not explain, when the first body began and after what others have used since.
+    /// What caches held when the last body began.
+    private var heldBefore = CacheHoldings()
+    /// Memory in use when the last body began, less what was used of what is announced. What the caches held then is
+    /// part of it.
     private var base = 0
+    /// Bytes announced that were in use when that was last looked at.
+    private var used = 0
 
     var isEmpty: Bool { count == 0 }
 
     /// Begins to keep `bytes` free, for which room is made from now on.
-    mutating func prepare(_ bytes: Int, unexplained: Int) {
-        if begun == 0 { base = unexplained }
+    mutating func prepare(_ bytes: Int, _ usage: Usage) {
+        if begun == 0 {
+            heldBefore = usage.held
+            base = usage.inUse
+        }
         count += 1
         preparing += bytes
+        note(usage)
     }
 
     /// Room has been made for `bytes`, and from now on they may be used. What other bodies have used beyond their own
     /// bytes is not taken from these.
-    mutating func begin(_ bytes: Int, unexplained: Int?) {
-        if let unexplained { base = unexplained - used(unexplained) }
+    mutating func begin(_ bytes: Int, _ usage: Usage?) {
+        if let usage {
+            note(usage)
+            heldBefore = usage.held
+            base = usage.inUse - used
+        }
         preparing -= bytes
         begun += bytes
     }
 
     /// Ends that. What was used of it may be in use still or not; it is nobody else's.
-    mutating func end(_ bytes: Int, unexplained: Int?) {
-        base += min(max(0, (unexplained ?? base) - base), bytes)
+    mutating func end(_ bytes: Int, _ usage: Usage?) {
+        let growth = usage.map { others($0) - base } ?? 0
+        base += min(max(0, growth), bytes)
         count -= 1
         begun -= bytes
+        used = min(begun, max(0, growth - bytes))
     }
 
-    /// Room was made, and usage that insertions do not explain has grown by `bytes` meanwhile: evictions returned so
-    /// much less than they freed, because it shares pages with what is still held. Nobody has used it.
-    mutating func evicted(unreturned bytes: Int) { base += max(0, bytes) }
+    /// Takes note of what is in use now.
+    mutating func note(_ usage: Usage) { used = min(begun, max(0, others(usage) - base)) }
 
-    /// Bytes announced and not used yet.
-    func held(unexplained: Int) -> Int { preparing + begun - used(unexplained) }
+    /// Bytes announced and not used yet, by the last usage that was noted.
+    var held: Int { preparing + begun - used }
 
-    private func used(_ unexplained: Int) -> Int { min(begun, max(0, unexplained - base)) }
+    private func others(_ usage: Usage) -> Int { usage.inUse - usage.held.growth(since: heldBefore) }
 }

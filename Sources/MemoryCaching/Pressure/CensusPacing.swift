@@ -7,20 +7,38 @@
 /// When the allocator may be asked what lies free.
 ///
 /// Mostly that takes microseconds, but 35 ms with 640,000 free chunks scattered over the heap, whose locks it holds
-/// meanwhile. So a census takes a twentieth of the time at most and is taken ten times a second at most; at the brink,
-/// where a wrong account evicts everything or gets the process killed, half of the time at most and no more often than
-/// once in 5 ms.
+/// meanwhile. So a census takes a twentieth of the time at most and is taken ten times a second at most.
 struct CensusPacing: Sendable {
+    /// What a census is taken for.
+    enum Urgency {
+        case usual
+        /// How much is used of memory that is announced: no more often than once in 5 ms, in which a cache may change
+        /// by 5 MiB.
+        case announced
+        /// Room was made for an announcement, and what has come of that is about to be the measure of its use: half of
+        /// the time at most.
+        case roomMade
+        /// A wrong account evicts everything or gets the process killed: half of the time at most, and no more often
+        /// than once in 5 ms.
+        case brink
+
+        /// Nanoseconds until the next one may begin after one that took so many.
+        fileprivate func distance(_ took: UInt64) -> UInt64 {
+            switch self {
+            case .usual: max(100_000_000, 19 * min(took, 1_000_000_000))
+            case .announced: max(5_000_000, 19 * min(took, 1_000_000_000))
+            case .roomMade: took
+            case .brink: max(5_000_000, took)
+            }
+        }
+    }
+
     private var begin: UInt64?
     private var end: UInt64 = 0
 
     /// Whether a census may begin at `now` (monotonic nanoseconds). If so, it has begun.
-    mutating func begins(at now: UInt64, isUrgent: Bool) -> Bool {
-        if let begin {
-            let took = end &- begin
-            let distance = isUrgent ? max(5_000_000, took) : max(100_000_000, 19 * min(took, 1_000_000_000))
-            guard now &- end >= distance else { return false }
-        }
+    mutating func begins(at now: UInt64, _ urgency: Urgency) -> Bool {
+        if let begin, now &- end < urgency.distance(end &- begin) { return false }
         begin = now
         end = now
         return true

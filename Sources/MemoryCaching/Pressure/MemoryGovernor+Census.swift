@@ -10,8 +10,8 @@ internal import MemoryPressure
 // What the allocator says, now and then: how much lies free, and how large the entries are.
 extension MemoryGovernor {
     /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
-    func takeCensus(at now: UInt64, isUrgent: Bool = false) {
-        guard state.withLock({ $0.censusPacing.begins(at: now, isUrgent: isUrgent) }) else { return }
+    func takeCensus(at now: UInt64, _ urgency: CensusPacing.Urgency = .usual) {
+        guard state.withLock({ $0.censusPacing.begins(at: now, urgency) }) else { return }
         let before = participants().reduce(into: Held()) { $0.add($1.cache.holdings) }
         let census = takeCensus()
         let holdings = participants().map { (figures: $0.figures, held: $0.cache.holdings) }

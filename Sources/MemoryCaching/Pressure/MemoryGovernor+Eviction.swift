@@ -61,7 +61,7 @@ extension MemoryGovernor {
                 prices += others.map { $0.price(at: begin, clock: clock) }
             }
             if chunk < whole {
-                takeCensus(at: now(), isUrgent: true)
+                takeCensus(at: now(), .brink)
                 if let cut { bytes = freed + bytesBeyond(cut) }
             }
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
@@ -79,7 +79,6 @@ extension MemoryGovernor {
         if all.count > 1 { for participant in all { catchUp(participant) } }
         let nanoseconds = max(now(), begin) - begin
         state.withLock { state in
-            state.evicted += freed
             state.reserve.evicted(freed, in: nanoseconds)
         }
         return freed
@@ -201,7 +200,7 @@ extension MemoryGovernor {
             let target = look.marks.halfway
             guard look.used > target else { return }
             if round > 0 {
-                takeCensus(at: now, isUrgent: true)
+                takeCensus(at: now, .brink)
                 let holes = state.withLock { $0.ledger.holes }
                 if look.used < look.marks.last, holes >= 4 * (look.used - target) { return }
             }

@@ -16,9 +16,18 @@ extension MemoryGovernor {
     package var isLookOverdue: Bool { now() >= nextLook.load(ordering: .relaxed) }
 
     /// Takes `spent` bytes of a credit of `granted` into account and grants another, evicting first where it must.
-    /// `charge` is about what the insertion under way takes.
-    func grant(after spent: Int, of granted: Int, charging charge: Int, to figures: PressureFigures) -> Int {
-        spentSinceLook.add(spent, ordering: .relaxed)
+    ///
+    /// - Parameters:
+    ///   - released: what entries were charged that have gone meanwhile, but for those that the governor evicted.
+    ///   - charge: about what the insertion under way takes.
+    func grant(
+        after spent: Int,
+        releasing released: Int = 0,
+        of granted: Int,
+        charging charge: Int,
+        to figures: PressureFigures
+    ) -> Int {
+        note(spent: spent, released: released)
         let now = self.now()
         let left = allowance.load(ordering: .relaxed)
         if left > 4 << 20, now < allowanceEnds.load(ordering: .relaxed), !isUnderPressure {
@@ -34,11 +43,16 @@ extension MemoryGovernor {
     }
 
     /// Takes `spent` bytes of a credit of `granted` into account, and grants nothing: see ``ProcessEviction``.
-    func postpone(after spent: Int, of granted: Int, to figures: PressureFigures) -> Int {
-        spentSinceLook.add(spent, ordering: .relaxed)
+    func postpone(after spent: Int, releasing released: Int, of granted: Int, to figures: PressureFigures) -> Int {
+        note(spent: spent, released: released)
         addOutstanding(-granted, of: figures)
         ProcessEviction.inserted(spent)
         return 0
+    }
+
+    private func note(spent: Int, released: Int) {
+        spentSinceLook.add(spent, ordering: .relaxed)
+        if released != 0 { releasedSinceLook.add(released, ordering: .relaxed) }
     }
 
     /// Bytes that may be inserted without asking again: the credits of all shards, and grants on their way to one.
@@ -57,14 +71,15 @@ extension MemoryGovernor {
             addOutstanding(1 << 20, of: figures)
             return keepBelowCeiling(granting: 1 << 20, to: figures, overrun: overrun, budget: nil)
         }
+        noteAnnounced(at: reading, now: now)
         let (look, question, decision, becameTight, hasRisen) = state.withLock { state in
             state.statistics.looks += 1
             state.reserve.inserted(charge, by: Platform.currentThreadNumber, limit: reading.limit, now: now)
             let look = state.look(reading, now: now)
             collectSpent(&state)
-            let rise = state.ledger.observe(look, inserted: state.uncollected)
+            let rise = state.ledger.observe(look, inserted: state.uncollected, released: state.uncollectedReleases)
             state.note(rise: rise, at: look, now: now)
-            state.uncollected = 0
+            (state.uncollected, state.uncollectedReleases) = (0, 0)
             let question = noteInsertions(of: figures, at: look, &state)
             let wasTight = state.isTight
             state.isTight = look.used > look.marks.near

@@ -84,4 +84,22 @@ extension MemoryGovernor {
             }
         }
     }
+
+    /// What the caches of the process hold now, of this governor and of all that read the same figures: to each the
+    /// insertions of the others' caches are growth that it has no account of.
+    func cacheHoldings() -> CacheHoldings {
+        var holdings = CacheHoldings()
+        for governor in Self.all + [self] where governor.gauge.root == gauge.root {
+            for participant in governor.participants() {
+                let (entries, costs) = participant.cache.holdings
+                holdings[ObjectIdentifier(participant.figures)] = CacheHoldings.Holding(
+                    entries: entries,
+                    costs: costs,
+                    bytesPerEntry: Double(participant.figures.bytesPerEntry.load(ordering: .relaxed)),
+                    bytesPerCost: participant.bytesPerCost
+                )
+            }
+        }
+        return holdings
+    }
 }

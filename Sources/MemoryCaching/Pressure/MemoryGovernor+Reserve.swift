@@ -14,10 +14,7 @@ extension MemoryGovernor.State {
     /// A reading with the marks that hold now.
     mutating func look(_ reading: MemoryGauge.Reading, now: UInt64) -> AdmissionLedger.Look {
         var bytes = reserve.bytes(limit: reading.limit, burst: MemoryReserve.burstBytes, now: now)
-        if !announcements.isEmpty {
-            let held = announcements.held(unexplained: unexplained(reading))
-            bytes = max(bytes, held + MemoryMarks.leastReserve(reading.limit))
-        }
+        if !announcements.isEmpty { bytes = max(bytes, announcedReserve(reading.limit)) }
         return AdmissionLedger.Look(reading, reserve: bytes)
     }
 
@@ -36,8 +33,13 @@ extension MemoryGovernor.State {
         }
     }
 
-    /// Usage but for what insertions have added since the first one, as far as it has not been evicted again.
-    func unexplained(_ reading: MemoryGauge.Reading) -> Int { reading.used - expected + evicted }
+    /// Bytes to leave free for what is announced, and for what nobody announces meanwhile.
+    func announcedReserve(_ limit: Int) -> Int { announcements.held + MemoryMarks.leastReserve(limit) }
+
+    /// What is in use at `reading` while the caches hold `held`.
+    func usage(_ reading: MemoryGauge.Reading, _ held: CacheHoldings) -> Announcements.Usage {
+        Announcements.Usage(inUse: reading.used + reading.leftOut - ledger.holes, held: held)
+    }
 }
 
 extension MemoryGovernor {
@@ -50,20 +52,25 @@ extension MemoryGovernor {
         }
         // No more than there is: sums stay in range.
         let kept = min(bytes, reading.limit)
-        state.withLock { state in
-            collectSpent(&state)
-            state.announcements.prepare(kept, unexplained: state.unexplained(reading))
+        takeCensus(at: now, .announced)
+        let held = cacheHoldings()
+        let isMissing = state.withLock { state in
+            state.announcements.prepare(kept, state.usage(reading, held))
+            isAnnounced.store(true, ordering: .relaxed)
+            return reading.used > reading.limit - state.announcedReserve(reading.limit)
         }
-        // What was granted was granted without this.
-        if state.withLock({ $0.look(reading, now: now).untilMark }) < 0 { revokeCredits() }
-        if makingRoom { makeRoom(waiting: true) }
+        if isMissing {
+            // What was granted was granted without this.
+            revokeCredits()
+            if makingRoom { makeRoom(waiting: true) }
+            takeCensus(at: self.now(), .roomMade)
+        }
         let after = gauge.read(now: self.now(), exact: true)
+        let heldAfter = cacheHoldings()
         return state.withLock { state in
-            collectSpent(&state)
-            let unexplained = after.map { state.unexplained($0) }
-            state.announcements.begin(kept, unexplained: unexplained)
-            guard let after, let unexplained else { return (kept, .max) }
-            let others = state.announcements.held(unexplained: unexplained) - kept
+            state.announcements.begin(kept, after.map { state.usage($0, heldAfter) })
+            guard let after else { return (kept, .max) }
+            let others = state.announcements.held - kept
             return (kept, max(0, after.limit - after.used - others))
         }
     }
@@ -72,17 +79,32 @@ extension MemoryGovernor {
     package func endAnnouncement(_ kept: Int) {
         guard kept > 0 else { return }
         let reading = gauge.read(now: now(), exact: true)
+        let held = cacheHoldings()
         state.withLock { state in
-            collectSpent(&state)
-            state.announcements.end(kept, unexplained: reading.map { state.unexplained($0) })
+            state.announcements.end(kept, reading.map { state.usage($0, held) })
+            isAnnounced.store(!state.announcements.isEmpty, ordering: .relaxed)
         }
     }
 
+    /// Takes note of how much of what is announced is in use at `reading`.
+    func noteAnnounced(at reading: MemoryGauge.Reading, now: UInt64) {
+        guard isAnnounced.load(ordering: .relaxed) else { return }
+        takeCensus(at: now, .announced)
+        let held = cacheHoldings()
+        state.withLock { $0.announcements.note($0.usage(reading, held)) }
+    }
+
     /// Adds what has been spent since the last look to what insertions explain.
+    ///
+    /// Values that take the place of others change nothing of what is in use, whatever they are charged: what they say
+    /// of the size of an entry is too little.
     func collectSpent(_ state: inout State) {
         let spent = spentSinceLook.exchange(0, ordering: .relaxed)
+        let released = releasedSinceLook.exchange(0, ordering: .relaxed)
         state.expected += spent
         state.uncollected += spent
+        state.uncollectedReleases += released
+        if released > spent / 8 { state.disturbances += 1 }
     }
 
     /// Evicts and has the memory returned at once, on the calling thread, until usage is a little below the mark.
@@ -120,12 +142,13 @@ extension MemoryGovernor {
         for round in 0..<256 {
             let now = self.now()
             guard let reading = gauge.read(now: now, exact: true) else { return }
+            noteAnnounced(at: reading, now: now)
             let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
             let beyond = look.used - (atRest ? look.marks.mark : look.marks.goal)
             guard beyond > 0 else { return }
             most = max(most, beyond)
             if evicted > 4 * most || atRest && round == 1, look.used < look.marks.last {
-                takeCensus(at: now, isUrgent: true)
+                takeCensus(at: now, .brink)
                 if state.withLock({ $0.ledger.holes }) >= 4 * beyond { return }
                 if !waiting, round > 1, look.used <= look.marks.halfway { return }
                 evicted = 0
@@ -133,15 +156,9 @@ extension MemoryGovernor {
             let step = min(beyond, max(look.marks.leastStep, beyond / 4))
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step && !atRest
-            let unexplained = state.withLock { $0.unexplained(reading) }
             let freed = mustEvict ? evictCounted { _ in step } : 0
             evicted += freed
             let returned = trim(now, before: reading)
-            // Of what bodies have begun to use, nothing was used by this.
-            if waiting, let after = gauge.read(now: self.now(), exact: true) {
-                // No more than was freed: what grows beyond that is used.
-                state.withLock { $0.announcements.evicted(unreturned: min(freed, $0.unexplained(after) - unexplained)) }
-            }
             if mustEvict, freed == 0, returned == 0 { return }
         }
     }

@@ -54,6 +54,7 @@ extension MemoryGovernor: PressureThreadClient {
             if isWanted { trim(self.now(), before: nil) }
             return now &+ 1_000_000_000
         }
+        noteAnnounced(at: reading, now: now)
         let (look, isBurst, exceedsPlay, rests, watch) = state.withLock { state in
             collectSpent(&state)
             let look = state.look(reading, now: now)

@@ -41,8 +41,8 @@ package final class MemoryGovernor: Sendable {
         var expected = 0
         /// Those of them that the ledger has not been told of.
         var uncollected = 0
-        /// Bytes that all evictions so far have freed.
-        var evicted = 0
+        /// And what the entries were charged that have gone for them.
+        var uncollectedReleases = 0
         var heldBytes = HeldBytes()
         var reserve = ReserveEstimate()
         var announcements = Announcements()
@@ -79,6 +79,8 @@ package final class MemoryGovernor: Sendable {
     let waiting = Atomic(0)
     /// Whether there is a ceiling; read on every look.
     let hasCeiling = Atomic(false)
+    /// Whether memory is announced; read on every look.
+    let isAnnounced = Atomic(false)
     /// The process that the thread was asked for in.
     let generation = Atomic(-1)
     /// The fork generation of the process that this governor governs.
@@ -91,8 +93,9 @@ package final class MemoryGovernor: Sendable {
     let allowanceEnds = Atomic<UInt64>(0)
     /// When the next look is due, whatever has been granted.
     let nextLook = Atomic<UInt64>(0)
-    /// Bytes spent since the last look.
+    /// Bytes spent since the last look, and what entries were charged that have gone meanwhile.
     let spentSinceLook = Atomic(0)
+    let releasedSinceLook = Atomic(0)
     /// The bits of the highest price at which a byte was sold while there were several caches; see
     /// ``SellingPosition``.
     let saleClock = Atomic<UInt64>(0)

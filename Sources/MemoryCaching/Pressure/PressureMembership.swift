@@ -37,16 +37,19 @@ package final class PressureMembership: Sendable {
     package func renew(_ spent: InsertionCredit, for cache: any ReclaimableCache) -> InsertionCredit {
         if !figures.isRegistered.load(ordering: .acquiring) { governor.register(cache, with: figures) }
         let charged = max(0, spent.grantedBytes - spent.remainingBytes)
-        figures.insertions.add(spent.insertions, ordering: .relaxed)
+        // What goes while nothing comes is returned by the allocator, or found by a census.
+        let released = min(max(0, spent.released), charged)
+        figures.insertions.add(Int(spent.insertions), ordering: .relaxed)
         figures.costs.add(spent.costs, ordering: .relaxed)
         figures.charged.add(charged, ordering: .relaxed)
         let grant =
             ProcessEviction.isRunning
-            ? governor.postpone(after: charged, of: spent.grantedBytes, to: figures)
+            ? governor.postpone(after: charged, releasing: released, of: spent.grantedBytes, to: figures)
             : governor.grant(
                 after: charged,
+                releasing: released,
                 of: spent.grantedBytes,
-                charging: charged / max(1, spent.insertions),
+                charging: charged / max(1, Int(spent.insertions)),
                 to: figures
             )
         return InsertionCredit(

@@ -29,11 +29,14 @@ package final class MemoryGauge: Sendable {
         /// Counts the readings that found the file pages changed by more than a mebibyte: bytes used in readings with
         /// different numbers are not comparable.
         package var correction: Int
+        /// Bytes that lie free in the allocator's heap and are not in ``used``, though the constraint counts them.
+        package var leftOut: Int
 
-        package init(limit: Int, used: Int, correction: Int = 0) {
+        package init(limit: Int, used: Int, correction: Int = 0, leftOut: Int = 0) {
             self.limit = limit
             self.used = used
             self.correction = correction
+            self.leftOut = leftOut
         }
 
         /// Bytes to the mark of the least reserve; negative beyond it.
@@ -58,6 +61,9 @@ package final class MemoryGauge: Sendable {
     private let files: SystemFiles
     private let pinnedBytes: @Sendable () -> Int
     private let state = ForkSafeMutex(State())
+
+    /// The directory whose files stand for the system's; empty where they are the system's own.
+    package var root: String { files.root }
 
     /// A gauge of `files`; opens nothing before the first reading.
     ///
@@ -115,7 +121,9 @@ package final class MemoryGauge: Sendable {
             }
             if kept.untilMark < tightest?.untilMark ?? .max { tightest = kept }
         }
-        return tightest.map { Reading(limit: $0.limit, used: $0.used, correction: state.correction) }
+        return tightest.map {
+            Reading(limit: $0.limit, used: $0.used, correction: state.correction, leftOut: $0.leftOut)
+        }
     }
 }
 
@@ -133,6 +141,8 @@ private final class KeptConstraint {
     /// Bytes that are charged and can be had at once: file pages, or half of what lies free in the heap.
     private var reclaimable = 0
     private var reclaimableReadAt: UInt64?
+    /// Those of them that lie free in the heap.
+    var leftOut: Int { if case .resource = kind { reclaimable } else { 0 } }
     /// Nanoseconds that the last question for it took.
     private var reclaimableCost: UInt64 = 0
 

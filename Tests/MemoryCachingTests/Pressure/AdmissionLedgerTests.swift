@@ -294,18 +294,23 @@ import _CacheTestSupport
     @Test func takesATwentiethOfTheTimeAndHalfOfItAtTheBrink() {
         let millisecond: UInt64 = 1_000_000
         var pacing = CensusPacing()
-        func begins(_ milliseconds: UInt64, isUrgent: Bool) -> Bool {
-            pacing.begins(at: milliseconds * millisecond, isUrgent: isUrgent)
+        func begins(_ milliseconds: UInt64, _ urgency: CensusPacing.Urgency) -> Bool {
+            pacing.begins(at: milliseconds * millisecond, urgency)
         }
-        #expect(begins(0, isUrgent: false))
+        #expect(begins(0, .usual))
         pacing.finished(at: 10 * millisecond)
-        #expect(!begins(199, isUrgent: false))
-        #expect(!begins(19, isUrgent: true))
-        #expect(begins(20, isUrgent: true))
+        #expect(!begins(199, .usual))
+        #expect(!begins(199, .announced))
+        #expect(!begins(19, .brink))
+        #expect(begins(20, .brink))
         pacing.finished(at: 20 * millisecond)
-        #expect(!begins(24, isUrgent: true))
-        #expect(!begins(119, isUrgent: false))
-        #expect(begins(120, isUrgent: false))
+        #expect(!begins(24, .brink) && !begins(24, .announced))
+        #expect(begins(20, .roomMade))
+        pacing.finished(at: 20 * millisecond)
+        #expect(begins(25, .announced))
+        pacing.finished(at: 25 * millisecond)
+        #expect(!begins(124, .usual))
+        #expect(begins(125, .usual))
     }
 }
 

@@ -43,7 +43,7 @@ import _CacheTestSupport
         governor.adopted()
         let cache = MemoryCache<Int, Value>(options: MemoryCacheOptions(pressureMonitor: monitor))
         for key in 0..<20_000 { cache.setValue(Value(bytes: 300), forKey: key) }
-        governor.takeCensus(at: time.now, isUrgent: true)
+        governor.takeCensus(at: time.now, .brink)
         cache.removeAll()
         for key in 0..<1000 { cache.setValue(Value(bytes: 65_536), forKey: key) }
         time.advance(1_000_000_000)
@@ -92,7 +92,7 @@ import _CacheTestSupport
         filled.withLock { $0 = cache }
         // The cache's monitor holds the governor, and that the cache.
         defer { filled.withLock { $0 = nil } }
-        governor.takeCensus(at: 1, isUrgent: true)
+        governor.takeCensus(at: 1, .brink)
         let size = governor.state.withLock { $0.members.values.first?.estimate.residentBytes }
         if inserted == 20_000 {
             // 50 MB held, and 30,000 entries when they were counted.
@@ -109,11 +109,11 @@ import _CacheTestSupport
         let cache = MemoryCache<Int, Value>(options: MemoryCacheOptions(pressureMonitor: monitor))
         cache.setValue(Value(bytes: 5000), forKey: 1)
         let before = governor.state.withLock { $0.disturbances }
-        governor.takeCensus(at: 1, isUrgent: true)
+        governor.takeCensus(at: 1, .brink)
         #expect(governor.state.withLock { $0.disturbances } == before + 1)
         #expect(governor.state.withLock { $0.ledger.holes } == 1000)
         // The same holes again are no news.
-        governor.takeCensus(at: 1 << 40, isUrgent: true)
+        governor.takeCensus(at: 1 << 40, .brink)
         #expect(governor.state.withLock { $0.disturbances } == before + 1)
     }
 }

@@ -89,54 +89,6 @@ import _CacheTestSupport
     }
 }
 
-@Suite struct AnnouncementsTests {
-    @Test func whatIsUsedIsNotKeptFreeTwice() {
-        var announcements = Announcements()
-        announcements.prepare(100, unexplained: 1000)
-        announcements.begin(100, unexplained: 1000)
-        #expect(announcements.held(unexplained: 1000) == 100)
-        #expect(announcements.held(unexplained: 1060) == 40)
-        #expect(announcements.held(unexplained: 1200) == 0)
-        // Somebody else has freed memory.
-        #expect(announcements.held(unexplained: 900) == 100)
-        announcements.end(100, unexplained: 1100)
-        #expect(announcements.isEmpty && announcements.held(unexplained: 1100) == 0)
-    }
-
-    /// Nothing is used of what room is being made for, and what one body uses too much is not another's.
-    @Test func whatIsUsedBeforeABodyBeginsIsNotIts() {
-        var announcements = Announcements()
-        announcements.prepare(100, unexplained: 1000)
-        #expect(announcements.held(unexplained: 1300) == 100)
-        announcements.begin(100, unexplained: 1300)
-        #expect(announcements.held(unexplained: 1300) == 100)
-        #expect(announcements.held(unexplained: 1340) == 60)
-        announcements.prepare(50, unexplained: 1500)
-        #expect(announcements.held(unexplained: 1500) == 50)
-        announcements.begin(50, unexplained: 1500)
-        #expect(announcements.held(unexplained: 1500) == 50)
-        #expect(announcements.held(unexplained: 1520) == 30)
-        announcements.end(50, unexplained: 1520)
-        announcements.end(100, unexplained: nil)
-        #expect(announcements.isEmpty && announcements.held(unexplained: 9999) == 0)
-    }
-
-    /// What the first has used does not count for the second, whether it is still in use or not.
-    @Test func announcementsAddUp() {
-        var announcements = Announcements()
-        announcements.prepare(100, unexplained: 1000)
-        announcements.begin(100, unexplained: 1000)
-        announcements.prepare(50, unexplained: 1030)
-        announcements.begin(50, unexplained: 1030)
-        #expect(announcements.held(unexplained: 1030) == 120)
-        announcements.end(100, unexplained: 1100)
-        #expect(announcements.held(unexplained: 1100) == 50)
-        #expect(announcements.held(unexplained: 1000) == 50)
-        announcements.end(50, unexplained: nil)
-        #expect(announcements.isEmpty)
-    }
-}
-
 /// A governor and a cache in a process whose memory is what the cache holds, what `others` hold, and what lies free
 /// until the next trim.
 @Suite struct AnnouncedMemoryTests {
@@ -146,7 +98,8 @@ import _CacheTestSupport
         let others = Atomic(12 << 20)
         /// Of what is evicted, so many percent stay in pages that are not free as a whole.
         let percentUnreturned = Atomic(0)
-        private let held = Atomic(0)
+        /// By cache, with what lies free of it.
+        private let held = Mutex<[ObjectIdentifier: (cache: QueueCache, charged: Int)]>([:])
         private let most = Atomic(0)
         /// Two threads note: what one has read may not be stored after the other's.
         private let noting = Mutex(())
@@ -161,7 +114,7 @@ import _CacheTestSupport
 
         deinit { try? FileManager.default.removeItem(at: root) }
 
-        var used: Int { others.load(ordering: .relaxed) + held.load(ordering: .relaxed) }
+        var used: Int { others.load(ordering: .relaxed) + held.withLock { $0.values.reduce(0) { $0 + $1.charged } } }
         var free: Int { Self.limit - used }
 
         /// What the cache holds is known to the kernel once it was inserted, or returned.
@@ -169,10 +122,14 @@ import _CacheTestSupport
             try noting.withLock { _ in
                 let bytes = cache.bytes
                 most.max(bytes, ordering: .relaxed)
-                held.store(bytes + unreturned(bytes), ordering: .relaxed)
+                let charged = bytes + unreturned(bytes)
+                held.withLock { $0[ObjectIdentifier(cache)] = (cache, charged) }
                 try write()
             }
         }
+
+        /// What lies free of all caches.
+        var holes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.charged - $1.cache.bytes } } }
 
         /// What lies free and cannot be returned while the cache holds `bytes`.
         func unreturned(_ bytes: Int) -> Int {
@@ -198,9 +155,11 @@ import _CacheTestSupport
 
     func make(
         hasCensus: Bool = false,
+        in existing: Process? = nil,
+        costPercent: Int = 100,
         duringTrim: @escaping @Sendable () -> Void = {}
     ) throws -> (Process, MemoryGovernor, QueueCache) {
-        let process = try Process()
+        let process = try existing ?? Process()
         let trimmed = Trimmed()
         let governor = MemoryGovernor(
             monitor: MemoryPressureMonitor(signals: [ManualPressureSignal()]),
@@ -212,11 +171,11 @@ import _CacheTestSupport
             },
             takeCensus: {
                 guard hasCensus, let cache = trimmed.cache.withLock({ $0 }) else { return nil }
-                return HeapCensus(held: cache.bytes, holes: process.unreturned(cache.bytes))
+                return HeapCensus(held: cache.bytes, holes: process.holes)
             },
             residentBytes: { nil }
         )
-        let cache = QueueCache(governor: governor)
+        let cache = QueueCache(governor: governor, costPercent: costPercent)
         trimmed.cache.withLock { $0 = cache }
         return (process, governor, cache)
     }
@@ -229,7 +188,7 @@ import _CacheTestSupport
     }
 
     @Test func whatIsAnnouncedIsFreeBeforeAndStaysSoUntilItIsUsed() throws {
-        let (process, governor, cache) = try make()
+        let (process, governor, cache) = try make(hasCensus: true)
         try insert(300, into: cache, of: process)
         let full = cache.bytes
         let bytes = 100 << 20

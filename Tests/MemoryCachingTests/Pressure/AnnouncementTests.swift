@@ -49,18 +49,38 @@ extension AnnouncedMemoryTests {
         let (process, governor, cache) = try make(hasCensus: true)
         let (_, other, second) = try make(hasCensus: true, in: process)
         #expect(governor.adopted() === governor && other.adopted() === other)
-        try insert(150, into: cache, of: process)
-        try insert(150, into: second, of: process)
+        try insert(300, into: cache, of: process)
         let bytes = 100 << 20
         try MemoryReserve.withFree(bytes: bytes) { _ in
+            try insert(24, into: second, of: process)
+            let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+            governor.noteAnnounced(at: reading, now: governor.now())
+            #expect(second.bytes >= 16 << 20 && governor.state.withLock { $0.announcements.held } > bytes * 15 / 16)
             for _ in 0..<40 {
-                try insert(10, into: cache, of: process)
                 try insert(10, into: second, of: process)
+                try insert(10, into: cache, of: process)
                 // How much lies free of the other's is known each 5 ms.
                 #expect(process.free >= bytes * 3 / 4, "\(process.free >> 20) MiB")
             }
         }
         #expect(cache.bytes + second.bytes > 64 << 20)
+    }
+
+    @Test func whatLiesFreeIsNotUsed() throws {
+        let (process, governor, cache) = try make(hasCensus: true)
+        try insert(100, into: cache, of: process)
+        let (kept, _) = governor.announce(100 << 20)
+        process.percentUnreturned.store(100, ordering: .relaxed)
+        let used = process.used
+        let freed = governor.evict(40 << 20)
+        governor.state.withLock { $0.ledger.evicted(freed) }
+        try process.note(cache)
+        let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+        governor.noteAnnounced(at: reading, now: governor.now())
+        // Less what rounding takes.
+        #expect(process.used > used - 4096 && cache.bytes == 60 << 20)
+        #expect(governor.state.withLock { $0.announcements.held } > kept - 4096)
+        governor.endAnnouncement(kept)
     }
 
     /// What is charged need not be what an eviction says that it freed. The difference, for all that came and went, was

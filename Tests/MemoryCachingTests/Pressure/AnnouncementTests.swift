@@ -52,10 +52,6 @@ extension AnnouncedMemoryTests {
         try insert(300, into: cache, of: process)
         let bytes = 100 << 20
         try MemoryReserve.withFree(bytes: bytes) { _ in
-            try insert(24, into: second, of: process)
-            let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
-            governor.noteAnnounced(at: reading, now: governor.now())
-            #expect(second.bytes >= 16 << 20 && governor.state.withLock { $0.announcements.held } > bytes * 15 / 16)
             for _ in 0..<40 {
                 try insert(10, into: second, of: process)
                 try insert(10, into: cache, of: process)
@@ -64,6 +60,20 @@ extension AnnouncedMemoryTests {
             }
         }
         #expect(cache.bytes + second.bytes > 64 << 20)
+    }
+
+    @Test func whatOtherMonitorsCachesTakeIsNotUsed() throws {
+        let (process, governor, cache) = try make(hasCensus: true)
+        let (_, other, second) = try make(hasCensus: true, in: process)
+        #expect(other.adopted() === other)
+        try insert(60, into: cache, of: process)
+        let (kept, _) = governor.announce(50 << 20)
+        try insert(40, into: second, of: process)
+        let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+        governor.noteAnnounced(at: reading, now: governor.now())
+        #expect(cache.bytes == 60 << 20 && second.bytes == 40 << 20)
+        #expect(governor.state.withLock { $0.announcements.held } > kept * 15 / 16)
+        governor.endAnnouncement(kept)
     }
 
     @Test func whatLiesFreeIsNotUsed() throws {
@@ -108,7 +118,8 @@ extension AnnouncedMemoryTests {
     /// whole cache went for it.
     @Test func whatIsUsedWhileValuesAreReplacedIsNotKeptFreeTwice() throws {
         let (process, governor, cache) = try make()
-        try insert(90, into: cache, of: process)
+        // With what is announced less than the mark.
+        try insert(60, into: cache, of: process)
         let held = cache.bytes
         let (kept, free) = governor.announce(100 << 20)
         #expect(free >= kept && cache.bytes == held)

@@ -17,13 +17,18 @@ struct EngineStorageTests {
         let number: Int
     }
 
-    @Test("nothing is lost or found twice while the table grows", arguments: [false, true])
-    func growth(hasRemovals: Bool) {
-        grow(hasRemovals: hasRemovals) { $0 }
-        grow(hasRemovals: hasRemovals) { Name(number: $0) }
+    /// When tables are to be small rather than fast.
+    enum Sparing: CaseIterable {
+        case never, always, atTimes
     }
 
-    private func grow<Key: Hashable>(hasRemovals: Bool, _ makeKey: (Int) -> Key) {
+    @Test("nothing is lost or found twice while the table grows", arguments: [false, true], Sparing.allCases)
+    func growth(hasRemovals: Bool, sparing: Sparing) {
+        grow(hasRemovals: hasRemovals, sparing) { $0 }
+        grow(hasRemovals: hasRemovals, sparing) { Name(number: $0) }
+    }
+
+    private func grow<Key: Hashable>(hasRemovals: Bool, _ sparing: Sparing, _ makeKey: (Int) -> Key) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
         let hashSeed = HashSeed(word: random.next())
@@ -48,16 +53,23 @@ struct EngineStorageTests {
         }
         func insert(_ number: Int) -> UInt32 {
             let meta = EntryMeta(info: EntryInfo(bits: 0))
-            return storage.insert(Entry(meta: meta, key: makeKey(number), value: number), hash: hash(number))
+            return storage.insert(
+                Entry(meta: meta, key: makeKey(number), value: number),
+                hash: hash(number),
+                sparing: isSparing
+            )
         }
+        var isSparing = sparing == .always
+        var fullest = 0.0
         var growths = 0
         var wasGrowing = false
         for step in 0..<150_000 {
             let number = hasRemovals ? Int.random(in: 0..<60_000, using: &random) : step
+            if sparing == .atTimes, step % 5000 == 0 { isSparing = Bool.random(using: &random) }
             if let slot = slots[number] {
                 if found(number) != slot { Issue.record("\(number) is not found (seed \(seed))") }
                 if Int.random(in: 0..<3, using: &random) == 0 {
-                    let entry = storage.remove(slot, hash: hash(number))
+                    let entry = storage.remove(slot, hash: hash(number), sparing: isSparing)
                     if entry.key != makeKey(number) { Issue.record("another entry than \(number) (seed \(seed))") }
                     slots[number] = nil
                     if found(number) != nil { Issue.record("\(number) is still found (seed \(seed))") }
@@ -73,8 +85,11 @@ struct EngineStorageTests {
                 }
             }
             wasGrowing = storage.oldTable != nil
+            fullest = max(fullest, Double(storage.count) / Double(storage.layout.size))
         }
         #expect(growths > 0)
+        #expect(sparing == .never ? fullest <= 0.5 : fullest <= 0.6875, "seed \(seed)")
+        if sparing == .always { #expect(fullest > 0.625, "seed \(seed)") }
         #expect(storage.count == slots.count)
         for (number, slot) in slots { #expect(found(number) == slot, "seed \(seed)") }
         // No insertion moves more than a few words.

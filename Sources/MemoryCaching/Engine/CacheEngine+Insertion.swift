@@ -202,7 +202,9 @@ extension CacheEngine {
     ) {
         if slot == 0 {
             if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
-            if shard.pointee.keepsTable, !shard.pointee.storage.hasPlace { stopHits(in: shard) }
+            if shard.pointee.keepsTable, !shard.pointee.storage.hasPlace(sparing: shard.pointee.sparesTable) {
+                stopHits(in: shard)
+            }
             shard.pointee.insert(key, value, newcomer)
             // Of few entries each one tells; of many, the others are told now and then.
             if shard.pointee.isFew { shard.pointee.publish() }

@@ -51,7 +51,7 @@ extension CacheEngine {
             for index in 0..<storage.oldLayout.size where old[index] & slotMask >= storage.movedSlots { words += 1 }
         }
         precondition(words == storage.count, "the table has other words than entries")
-        precondition(2 * words <= storage.layout.size, "the table is more than half full")
+        precondition(16 * words <= 11 * storage.layout.size, "the table is more than eleven sixteenths full")
         var live = 0
         storage.forEachSlot { slot in
             live += 1

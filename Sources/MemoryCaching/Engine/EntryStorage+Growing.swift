@@ -61,9 +61,10 @@ extension EntryStorage {
     /// else it would be full before all words have moved, see ``moveWords(of:)``.
     @inlinable
     @inline(never)
-    mutating func spread() {
+    mutating func spread(sparing: Bool = false) {
         if layout.isSpread || oldTable != nil { return }
-        let size = (count &+ count / 8 &+ 1) &* 2 > layout.size ? layout.size &* 2 : layout.size
+        let isTooSmall = Self.isTooSmall(layout.size, for: count &+ count / 8 &+ 1, sparing: sparing)
+        let size = isTooSmall ? layout.size &* 2 : layout.size
         makeTable(TableLayout(size: size, isSpread: true))
     }
 

@@ -9,9 +9,9 @@ public import Synchronization
 
 /// A table of words over a slab of entries: where the entries of one shard are, and nothing else.
 ///
-/// The table is open addressing with linear probing over words of {8-bit tag, 24-bit slot}, at most half full, so that
-/// a lookup reads one cache line of the table and one of the slab: of words that are not meant, the tag tells all but a
-/// sixteenth of those with the very same home. Removal closes the gap behind it by shifting words back: there are no
+/// The table is open addressing with linear probing over words of {8-bit tag, 24-bit slot}, at most half full (eleven
+/// sixteenths where memory is scarce and entries are small), so that a lookup mostly reads one cache line of the table
+/// and one of the slab: of words that are not meant, the tag tells all but a sixteenth of those with the very same home. Removal closes the gap behind it by shifting words back: there are no
 /// tombstones, and churn never makes probes longer. Half a tag is the end of the home, so that shifting needs no look
 /// at the entries, which are seldom in the processor's caches.
 ///
@@ -142,31 +142,52 @@ struct EntryStorage<Key: Hashable, Value> {
     /// written there, which is 1 % of the time of getting or setting.
     @inlinable
     @inline(__always)
-    mutating func insert(_ entry: consuming Entry<Key, Value>, hash: UInt64, keepsTable: Bool = false) -> UInt32 {
-        let slot = takeSlot(hash: hash, keepsTable: keepsTable)
+    mutating func insert(
+        _ entry: consuming Entry<Key, Value>,
+        hash: UInt64,
+        keepsTable: Bool = false,
+        sparing: Bool = false
+    ) -> UInt32 {
+        let slot = takeSlot(hash: hash, keepsTable: keepsTable, sparing: sparing)
         (entries + Int(slot)).initialize(to: entry)
         return slot
     }
 
+    /// Whether `count` entries are too many for a table of `size` words: for more than half of them, or where memory is
+    /// to be spared, eleven sixteenths.
+    @inlinable
+    @inline(always)
+    static func isTooSmall(_ size: Int, for count: Int, sparing: Bool) -> Bool {
+        count &* 2 > size && (!sparing || count &* 16 > size &* 11)
+    }
+
+    /// Whether the table is to be doubled soon, unless memory is to be spared.
+    @inlinable
+    @inline(always)
+    var isAboutToGrow: Bool { Self.isTooSmall(layout.size, for: count &+ count / 8 &+ 1, sparing: false) }
+
     /// Whether an entry more changes neither table nor slab.
     @inlinable
     @inline(always)
-    var hasPlace: Bool {
-        (count &+ 1) &* 2 <= layout.size && (firstVacant != 0 || Int(highWater) < capacity)
+    func hasPlace(sparing: Bool) -> Bool {
+        !Self.isTooSmall(layout.size, for: count &+ 1, sparing: sparing)
+            && (firstVacant != 0 || Int(highWater) < capacity)
             && (crowding == 0 || layout.isSpread || crowdingLeft <= Self.mostCrowding)
     }
 
     /// A vacant slot, whose entry is still to be made, with its word in the table.
     ///
-    /// - Parameter keepsTable: whether the table may not be changed, though keys crowd; there is a place then.
+    /// - Parameters:
+    ///   - keepsTable: whether the table may not be changed, though keys crowd; there is a place then.
+    ///   - sparing: whether the table is to be small rather than fast.
     @inlinable
-    mutating func takeSlot(hash: UInt64, keepsTable: Bool) -> UInt32 {
-        if (count &+ 1) &* 2 > layout.size { growTable(to: layout.size &* 2) }
+    mutating func takeSlot(hash: UInt64, keepsTable: Bool, sparing: Bool = false) -> UInt32 {
+        if Self.isTooSmall(layout.size, for: count &+ 1, sparing: sparing) { growTable(to: layout.size &* 2) }
         if oldTable != nil { moveWords() }
         var place = emptyPlace(for: hash)
         generation &+= 1
         if KeyHash<Key>.isInteger, place.passed > Self.crowd, noteCrowd(place.passed), !keepsTable {
-            spread()
+            spread(sparing: sparing)
             place = emptyPlace(for: hash)
         }
         let slot: UInt32
@@ -207,7 +228,12 @@ struct EntryStorage<Key: Hashable, Value> {
     /// Takes the entry, whose hash is `hash`, out of the table and its slot.
     @inlinable
     @inline(always)
-    mutating func remove(_ slot: UInt32, hash: UInt64, keepsTable: Bool = false) -> Entry<Key, Value> {
+    mutating func remove(
+        _ slot: UInt32,
+        hash: UInt64,
+        keepsTable: Bool = false,
+        sparing: Bool = false
+    ) -> Entry<Key, Value> {
         if oldTable != nil { moveWords() }
         let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
@@ -216,7 +242,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
-        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed), !keepsTable { spread() }
+        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed), !keepsTable { spread(sparing: sparing) }
         return entry
     }
 

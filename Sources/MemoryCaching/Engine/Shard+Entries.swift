@@ -51,7 +51,7 @@ extension Shard {
     mutating func insert(_ key: Key, _ value: Value, _ newcomer: Newcomer) {
         let (info, hash) = (newcomer.info, newcomer.hash)
         let entry = Entry(meta: EntryMeta(info: info), key: key, value: value)
-        let slot = storage.insert(entry, hash: hash, keepsTable: keepsTable)
+        let slot = storage.insert(entry, hash: hash, keepsTable: keepsTable, sparing: sparesTable)
         publishTable()
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
@@ -134,7 +134,7 @@ extension Shard {
         counters.removals[cause] &+= 1
         // The governor counts for itself what it has evicted.
         if cause != .memoryPressure { release(storage.cost(of: slot)) }
-        return storage.remove(slot, hash: hash, keepsTable: keepsTable)
+        return storage.remove(slot, hash: hash, keepsTable: keepsTable, sparing: sparesTable)
     }
 
     /// Whether the lifetime of the entry at `slot` is over. It may still be there as a fallback.

@@ -161,7 +161,7 @@ struct AdmissionLedger: Sendable {
         var decision = relieve(look, leaving: needed, atMost: most)
         // At the brink every insertion asks again: what it is charged may be far from what it takes.
         decision.grant = decision.waits ? 1 : grant
-        let missing = missing(for: grant, at: look, leaving: needed)
+        let missing = missing(for: grant, at: look, leaving: needed, outstanding: outstanding)
         let batch = missing > 0 ? max(missing, Self.leastEviction(look.limit)) : 0
         decision.evict += batch
         holes += batch
@@ -175,8 +175,9 @@ struct AdmissionLedger: Sendable {
     /// much again while usage is beyond what insertions carry it by themselves, so that whole pages become free.
     /// (mimalloc, two threads, 256 MiB: where holes counted, bursts killed 16 of 24 processes, now none of 24, and one
     /// thread that went on alone kept .04 to .14 of the limit, now .35 to .49.)
-    private func missing(for grant: Int, at look: Look, leaving needed: Int) -> Int {
-        let room = max(0, look.untilMark)
+    private func missing(for grant: Int, at look: Look, leaving needed: Int, outstanding: Int) -> Int {
+        // What is granted already is going to be inserted, too.
+        let room = max(0, look.untilMark - outstanding)
         guard !countsOnRelease else {
             let usable = Int(Double(max(0, holes - needed)) * max(reuse, 0.1))
             return min(max(0, grant - room - usable), grant)

@@ -13,9 +13,15 @@ struct CacheHoldings: Sendable {
         var bytesPerEntry: Double
         var bytesPerCost: Double
 
-        /// Bytes that `entries` and `costs` of this cache take.
-        fileprivate func bytes(entries: Double, costs: Double) -> Double {
-            entries * bytesPerEntry + costs * bytesPerCost
+        static let nothing = Holding(entries: 0, costs: 0, bytesPerEntry: 0, bytesPerCost: 0)
+
+        /// Bytes that are held more than at `base`.
+        ///
+        /// Costs tell of values that became larger. Entries do not: what has gone was smaller by the estimate of then,
+        /// or the estimate was wrong. By the lower of both more is taken to have come, and less for use by others.
+        fileprivate func growth(since base: Holding) -> Double {
+            Double(entries) * bytesPerEntry - Double(base.entries) * min(bytesPerEntry, base.bytesPerEntry)
+                + (Double(costs) - Double(base.costs)) * bytesPerCost
         }
     }
 
@@ -29,19 +35,15 @@ struct CacheHoldings: Sendable {
 
     /// Bytes that the caches hold more than at `base`; negative where they hold less.
     ///
-    /// Only what has come or gone since is multiplied by an estimate, by the present one: estimates change while caches
-    /// are in use, and a tenth of all that a cache holds can be more than what is to be measured.
+    /// Costs that have come or gone since are multiplied by the present estimate of what is behind them: estimates change
+    /// while caches are in use, and a tenth of all that a cache holds can be more than what is to be measured.
     func growth(since base: CacheHoldings) -> Int {
         var growth = 0.0
-        for (identity, holding) in holdings {
-            let old = base.holdings[identity]
-            growth += holding.bytes(
-                entries: Double(holding.entries) - Double(old?.entries ?? 0),
-                costs: Double(holding.costs) - Double(old?.costs ?? 0)
-            )
-        }
+        for (identity, holding) in holdings { growth += holding.growth(since: base.holdings[identity] ?? .nothing) }
         for (identity, old) in base.holdings where holdings[identity] == nil {
-            growth -= old.bytes(entries: Double(old.entries), costs: Double(old.costs))
+            var gone = old
+            (gone.entries, gone.costs) = (0, 0)
+            growth += gone.growth(since: old)
         }
         return Int(min(max(growth, -0x1p60), 0x1p60))
     }

@@ -30,6 +30,9 @@ package struct InsertionCredit: Sendable {
     /// thousand times as large as those that the credit was measured by, and sixteen of them more than there is.
     @usableFromInline package var isNearMark: Bool
 
+    /// Whether memory was scarce when it was granted: usage beyond three quarters of the mark.
+    @usableFromInline package var isScarce: Bool
+
     /// What was granted in the first place, and nothing once that is revoked.
     @usableFromInline package var grantedBytes: Int
 
@@ -39,10 +42,11 @@ package struct InsertionCredit: Sendable {
     }
 
     /// A credit of `grantedBytes`.
-    @inlinable package init(grantedBytes: Int, leastCharge: Int, isNearMark: Bool = false) {
+    @inlinable package init(grantedBytes: Int, leastCharge: Int, isNearMark: Bool = false, isScarce: Bool = false) {
         self.grantedBytes = grantedBytes
         self.leastCharge = leastCharge
         self.isNearMark = isNearMark
+        self.isScarce = isScarce
         remainingBytes = grantedBytes
         insertions = 0
         costs = 0
@@ -80,7 +84,7 @@ package struct InsertionCredit: Sendable {
 
     /// Hands out what is to be reported and leaves a credit of nothing, so that every insertion asks until ``add(_:)``.
     @inlinable package mutating func take() -> InsertionCredit {
-        defer { self = InsertionCredit(grantedBytes: 0, leastCharge: leastCharge) }
+        defer { self = InsertionCredit(grantedBytes: 0, leastCharge: leastCharge, isScarce: isScarce) }
         return self
     }
 
@@ -91,5 +95,6 @@ package struct InsertionCredit: Sendable {
         remainingBytes &+= grant.grantedBytes
         leastCharge = grant.leastCharge
         isNearMark = grant.isNearMark
+        isScarce = grant.isScarce
     }
 }

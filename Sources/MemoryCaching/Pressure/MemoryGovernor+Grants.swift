@@ -90,6 +90,7 @@ extension MemoryGovernor {
         }
         nextLook.store(now &+ look.respite, ordering: .relaxed)
         isNearMark.store(look.used > look.marks.near, ordering: .relaxed)
+        isScarce.store(look.used > look.marks.watched, ordering: .relaxed)
         let isAmple = look.used < look.marks.ample && !isUnderPressure
         allowance.store(isAmple ? look.untilMark / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)

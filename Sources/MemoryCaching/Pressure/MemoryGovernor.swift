@@ -88,6 +88,8 @@ package final class MemoryGovernor: Sendable {
 
     /// Whether usage was near the mark when it was last looked at.
     let isNearMark = Atomic(false)
+    /// Whether it was beyond three quarters of the mark.
+    let isScarce = Atomic(false)
     /// Bytes that may be granted without another look, and until when.
     let allowance = Atomic(0)
     let allowanceEnds = Atomic<UInt64>(0)

@@ -55,7 +55,8 @@ package final class PressureMembership: Sendable {
         return InsertionCredit(
             grantedBytes: grant,
             leastCharge: figures.leastCharge.load(ordering: .relaxed),
-            isNearMark: governor.isNearMark.load(ordering: .relaxed)
+            isNearMark: governor.isNearMark.load(ordering: .relaxed),
+            isScarce: governor.isScarce.load(ordering: .relaxed)
         )
     }
 

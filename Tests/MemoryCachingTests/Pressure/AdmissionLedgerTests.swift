@@ -146,6 +146,34 @@ import _CacheTestSupport
         #expect(decision(beyond: 4 << 20, charging: 100).trims)
     }
 
+    /// Values in place of others, at the mark: each fills a hole and leaves one, so nothing goes for them.
+    @Test(arguments: [false, true]) func whatIsReplacedFillsNoHole(isReplacement: Bool) {
+        var ledger = AdmissionLedger(countsOnRelease: true)
+        let marks = AdmissionLedger.Look(limit: 256 << 20, used: 0).marks
+        let look = AdmissionLedger.Look(limit: 256 << 20, used: marks.mark)
+        ledger.observe(look, inserted: 0)
+        var (granted, evicted) = (0, 0)
+        for _ in 0..<1000 {
+            let decision = ledger.admit(look, outstanding: 0)
+            ledger.observe(look, inserted: decision.grant, released: isReplacement ? decision.grant : 0)
+            granted += decision.grant
+            evicted += decision.evict
+        }
+        let leastEviction = AdmissionLedger.leastEviction(look.limit)
+        #expect(isReplacement ? evicted <= leastEviction : evicted >= granted - leastEviction)
+    }
+
+    /// All shards together carried usage beyond the mark by what they had been granted before it, and where values are
+    /// small each byte beyond it costs eight.
+    @Test func whatIsGrantedTakesTheRoomThatIsLeft() {
+        let marks = AdmissionLedger.Look(limit: 256 << 20, used: 0).marks
+        let look = AdmissionLedger.Look(limit: 256 << 20, used: marks.mark - 2 << 20)
+        for (outstanding, evicts) in [(0, false), (1 << 20, false), (2 << 20, true), (4 << 20, true)] {
+            var ledger = AdmissionLedger(countsOnRelease: true)
+            #expect((ledger.admit(look, outstanding: outstanding).evict > 0) == evicts, "\(outstanding >> 20) MiB")
+        }
+    }
+
     @Test func farFromTheMarkNothingIsEvicted() {
         var ledger = AdmissionLedger(countsOnRelease: true)
         for used in stride(from: 0, to: 200 << 20, by: 1 << 20) {

@@ -203,6 +203,19 @@ import Testing
         #expect(credit.grantedBytes == 4300 && credit.remainingBytes == 4290 && credit.leastCharge == 30)
         #expect(credit.insertions == 1 && credit.costs == 5)
     }
+
+    /// What an entry was charged is released when it goes, and reported with what is spent. A shard that was never
+    /// granted anything takes no note.
+    @Test func whatGoesIsReportedOnce() {
+        var unasked = InsertionCredit()
+        unasked.release(1000)
+        #expect(unasked.released == 0)
+        var credit = InsertionCredit(grantedBytes: 1000, leastCharge: 10)
+        credit.release(500)
+        credit.release(0)
+        #expect(credit.released == 510 && credit.remainingBytes == 1000)
+        #expect(credit.take().released == 510 && credit.released == 0)
+    }
 }
 
 @Suite struct OutstandingCreditTests {

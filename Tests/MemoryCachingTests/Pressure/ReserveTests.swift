@@ -200,10 +200,11 @@ import _CacheTestSupport
         try insert(200, into: cache, of: process)
         #expect(process.free >= bytes && cache.bytes > 32 << 20)
 
-        // Half of it is used: that counts once.
+        // Half of it is used: that counts once, as soon as the allocator has been asked again.
         process.others.add(50 << 20, ordering: .relaxed)
         try process.write()
         try insert(200, into: cache, of: process)
+        for _ in 0..<100 where process.free >= bytes { try insert(50, into: cache, of: process) }
         #expect(process.free >= 50 << 20 && process.free < bytes)
         #expect(cache.bytes > 16 << 20)
 
@@ -212,6 +213,19 @@ import _CacheTestSupport
         governor.endAnnouncement(kept)
         try insert(300, into: cache, of: process)
         #expect(cache.bytes > full * 7 / 8)
+    }
+
+    /// From three quarters of the mark on tables are to be small rather than fast.
+    @Test func memoryIsScarceNearTheMark() throws {
+        let (process, governor, cache) = try make()
+        try insert(60, into: cache, of: process)
+        let wasScarce = governor.isScarce.load(ordering: .relaxed)
+        #expect(!wasScarce)
+        try insert(200, into: cache, of: process)
+        let credit = cache.membership.renew(InsertionCredit(), for: cache)
+        #expect(credit.isScarce)
+        var shard = credit
+        #expect(shard.take().isScarce && shard.isScarce)
     }
 
     @Test func whatEvictionsDoNotReturnIsNotTakenForUse() throws {

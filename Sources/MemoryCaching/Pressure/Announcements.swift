@@ -23,6 +23,8 @@ struct Announcements: Sendable {
     /// Bytes for which room is being made, and bytes of bodies that have begun.
     private var preparing = 0, begun = 0
     private var count = 0
+    /// The bodies that have begun, in this order, with what was used before each.
+    private var bodies: [(bytes: Int, usedBefore: Int)] = []
     /// What caches held when the last body began.
     private var heldBefore = CacheHoldings()
     /// Memory in use when the last body began, less what was used of what is announced. What the caches held then is
@@ -54,15 +56,21 @@ struct Announcements: Sendable {
         }
         preparing -= bytes
         begun += bytes
+        bodies.append((bytes, used))
     }
 
-    /// Ends that. What was used of it may be in use still or not; it is nobody else's.
+    /// Ends that. What was used of it may be in use still or not; it is nobody else's. It is all that has been used since
+    /// the body began, if that is not more: what was used before is others'.
     mutating func end(_ bytes: Int, _ usage: Usage?) {
-        let growth = usage.map { others($0) - base } ?? 0
-        base += min(max(0, growth), bytes)
+        let growth = max(0, usage.map { others($0) - base } ?? used)
         count -= 1
         begun -= bytes
-        used = min(begun, max(0, growth - bytes))
+        guard let index = bodies.lastIndex(where: { $0.bytes == bytes }) else { return }
+        let own = min(max(0, growth - bodies[index].usedBefore), bytes)
+        bodies.remove(at: index)
+        for later in bodies.indices[index...] { bodies[later].usedBefore = max(0, bodies[later].usedBefore - own) }
+        base += own
+        used = min(begun, growth - own)
     }
 
     /// Takes note of what is in use now.

@@ -27,7 +27,7 @@ struct HeldBytes: Sendable {
         let costs: Int
 
         /// What the entries are taken to hold; nothing where they are few and their size is not known.
-        fileprivate var bytes: Double {
+        var bytes: Double {
             isFew && costs <= 0 && !estimate.isMeasured ? 0 : estimate.expectedHeld(entries: entries, costs: costs)
         }
         fileprivate var weight: Double { isFew ? 0 : Double(entries) * Double(entries) }

@@ -57,7 +57,8 @@ extension MemoryGovernor {
         }
         guard isFirst else { return }
         if state.withLock({ $0.inUseBefore == nil }), let census = takeCensus(), let resident = residentBytes() {
-            state.withLock { $0.inUseBefore = resident - census.holes }
+            let others = holdingsOfOtherGovernors().reduce(0) { $0 + $1.holding.bytes }
+            state.withLock { $0.inUseBefore = max(0, resident - census.holes - Int(min(others, 0x1p60))) }
         }
         if let warmQueue, let limit = gauge.read(now: now())?.limit { warmQueue.adoptBudget(limit) }
         settle()

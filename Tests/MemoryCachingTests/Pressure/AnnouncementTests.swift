@@ -76,6 +76,25 @@ extension AnnouncedMemoryTests {
         governor.endAnnouncement(kept)
     }
 
+    /// Each governor took all that the process holds for what its own caches do.
+    @Test func aCensusIsOfTheCachesOfAllMonitors() throws {
+        let (process, governor, cache) = try make(hasCensus: true, costPercent: 0)
+        let (_, other, second) = try make(hasCensus: true, in: process, costPercent: 0)
+        #expect(governor.adopted() === governor && other.adopted() === other)
+        for _ in 0..<70 {
+            try insert(1, into: cache, of: process)
+            try insert(1, into: second, of: process)
+        }
+        // Each learns from the other.
+        for round in 1...8 as ClosedRange<UInt64> {
+            for governor in [governor, other] { governor.takeCensus(at: governor.now() + round << 34, .brink) }
+        }
+        for cache in [cache, second] {
+            let bytes = cache.membership.bytesPerEntry
+            #expect(cache.count >= 256 && bytes > 200 << 10 && bytes < 330 << 10, "\(bytes >> 10) KiB")
+        }
+    }
+
     @Test func whatLiesFreeIsNotUsed() throws {
         let (process, governor, cache) = try make(hasCensus: true)
         try insert(100, into: cache, of: process)
@@ -256,9 +275,8 @@ extension AnnouncedMemoryTests {
         #expect(announcements.held == 50)
         announcements.note(others(1520))
         #expect(announcements.held == 30)
-        // As if all 50 had been used.
         announcements.end(50, others(1520))
-        #expect(announcements.held == 30)
+        #expect(announcements.held == 0)
         announcements.end(100, nil)
         #expect(announcements.isEmpty && announcements.held == 0)
     }
@@ -277,6 +295,32 @@ extension AnnouncedMemoryTests {
         #expect(announcements.held == 50)
         announcements.end(50, nil)
         #expect(announcements.isEmpty)
+    }
+
+    /// Each body inside another that ended made what the outer one uses count as unused again.
+    @Test func whatTheOuterBodyUsesIsNotTheInners() {
+        var announcements = Announcements()
+        announcements.prepare(80, others(1000))
+        announcements.begin(80, others(1000))
+        announcements.note(others(1080))
+        for _ in 0..<3 {
+            announcements.prepare(48, others(1080))
+            announcements.begin(48, others(1080))
+            #expect(announcements.held == 48)
+            announcements.note(others(1120))
+            #expect(announcements.held == 8)
+            announcements.end(48, others(1080))
+            #expect(announcements.held == 0)
+        }
+        // The outer one ends first.
+        announcements.prepare(48, others(1080))
+        announcements.begin(48, others(1080))
+        announcements.end(80, others(1080))
+        #expect(announcements.held == 48)
+        announcements.note(others(1100))
+        #expect(announcements.held == 28)
+        announcements.end(48, others(1100))
+        #expect(announcements.isEmpty && announcements.held == 0)
     }
 
     /// What caches have taken or given back since is not used by a body.

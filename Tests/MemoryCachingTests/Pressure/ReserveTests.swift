@@ -128,6 +128,9 @@ import _CacheTestSupport
             }
         }
 
+        /// What all caches hold that have been noted.
+        var inCaches: Int { held.withLock { $0.values.reduce(0) { $0 + $1.cache.bytes } } }
+
         /// What lies free of all caches.
         var holes: Int { held.withLock { $0.values.reduce(0) { $0 + $1.charged - $1.cache.bytes } } }
 
@@ -170,8 +173,8 @@ import _CacheTestSupport
                 if let cache { try? process.note(cache) }
             },
             takeCensus: {
-                guard hasCensus, let cache = trimmed.cache.withLock({ $0 }) else { return nil }
-                return HeapCensus(held: cache.bytes, holes: process.holes)
+                guard hasCensus else { return nil }
+                return HeapCensus(held: process.inCaches, holes: process.holes)
             },
             residentBytes: { nil }
         )

@@ -39,10 +39,11 @@ public enum MemoryReserve {
     ///
     /// Entries are evicted, least worth first, and their memory is returned to the system, on the calling thread,
     /// before `body` begins. While it runs, caches may fill what is left beside `bytes`. What `body` allocates counts
-    /// against `bytes`, so the same memory is not kept free twice. Calls nest and run side by side, and their bytes add
-    /// up. None waits for another one's `body`. Where memory is missing, one thread makes room for all, and the others
-    /// wait until it is there. In a removal handler of an entry that goes to make room no more is made: the eviction
-    /// that the handler is part of goes on after it, and counts what is announced by then.
+    /// against `bytes`, so the same memory is not kept free twice, as far as it can be told from what caches hold:
+    /// <doc:RoomForTheRest> says where it cannot. Calls nest and run side by side, and their bytes add up. None waits
+    /// for another one's `body`. Where memory is missing, one thread makes room for all, and the others wait until it
+    /// is there. In a removal handler of an entry that goes to make room no more is made: the eviction that the handler
+    /// is part of goes on after it, and counts what is announced by then.
     ///
     /// - Parameters:
     ///   - bytes: the memory that `body` is about to use. 0 or less makes no room.

@@ -34,9 +34,14 @@ extension AnnouncedMemoryTests {
     /// A full cache lost a tenth for an announcement of one byte while 64 MiB were free.
     @Test func forWhatIsFreeNothingIsEvicted() throws {
         let (process, governor, cache) = try make()
-        try insert(300, into: cache, of: process)
+        try insert(150, into: cache, of: process)
+        // Beyond the goal of making room, and not beyond the mark: nobody else has a reason to evict.
+        let reading = try #require(governor.gauge.read(now: governor.now(), exact: true))
+        let marks = governor.state.withLock { $0.look(reading, now: governor.now()).marks }
+        process.others.add((marks.goal + marks.mark) / 2 - process.used, ordering: .relaxed)
+        try process.write()
         let held = cache.bytes
-        #expect(process.free > 48 << 20)
+        #expect(held == 150 << 20 && process.free > 48 << 20)
         for bytes in [1, 1 << 20, 8 << 20] {
             let (kept, free) = governor.announce(bytes)
             #expect(kept == bytes && free >= bytes && cache.bytes == held)
@@ -181,19 +186,19 @@ extension AnnouncedMemoryTests {
         // The pressure thread evicts beside.
         let thread = Platform.currentThreadNumber
         cache.afterEvictions {
+            calls.add(1, ordering: .relaxed)
             guard Platform.currentThreadNumber == thread else { return }
             let now = depth.withLock { depth in
                 depth += 1
                 return depth
             }
             deepest.max(now, ordering: .relaxed)
-            calls.add(1, ordering: .relaxed)
             if now < 8 { governor.endAnnouncement(governor.announce(100 << 20).kept) }
             depth.withLock { $0 -= 1 }
         }
         let (kept, free) = governor.announce(100 << 20)
         #expect(free >= 100 << 20 && process.free >= 100 << 20)
-        #expect(calls.load(ordering: .relaxed) > 0 && deepest.load(ordering: .relaxed) == 1)
+        #expect(calls.load(ordering: .relaxed) > 0 && deepest.load(ordering: .relaxed) <= 1)
         governor.endAnnouncement(kept)
         cache.afterEvictions {}
     }

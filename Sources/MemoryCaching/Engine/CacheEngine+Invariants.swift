@@ -52,6 +52,8 @@ extension CacheEngine {
         }
         precondition(words == storage.count, "the table has other words than entries")
         precondition(16 * words <= 11 * storage.layout.size, "the table is more than eleven sixteenths full")
+        // Only a governor says that memory is scarce.
+        precondition(governor != nil || 2 * words <= storage.layout.size, "the table is more than half full")
         var live = 0
         storage.forEachSlot { slot in
             live += 1

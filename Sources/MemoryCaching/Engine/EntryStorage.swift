@@ -11,9 +11,10 @@ public import Synchronization
 ///
 /// The table is open addressing with linear probing over words of {8-bit tag, 24-bit slot}, at most half full (eleven
 /// sixteenths where memory is scarce and entries are small), so that a lookup mostly reads one cache line of the table
-/// and one of the slab: of words that are not meant, the tag tells all but a sixteenth of those with the very same home. Removal closes the gap behind it by shifting words back: there are no
-/// tombstones, and churn never makes probes longer. Half a tag is the end of the home, so that shifting needs no look
-/// at the entries, which are seldom in the processor's caches.
+/// and one of the slab: of words that are not meant, the tag tells all but a sixteenth of those with the very same
+/// home. Removal closes the gap behind it by shifting words back: there are no tombstones, and churn never makes probes
+/// longer. Half a tag is the end of the home, so that shifting needs no look at the entries, which are seldom in the
+/// processor's caches.
 ///
 /// Slots are numbered from 1; 0 is none, which makes a word of 0 an empty one. Growing the slab moves pages, not bytes.
 /// A table grows by a larger one beside it, to which each insertion moves a few words, so that none waits for all of

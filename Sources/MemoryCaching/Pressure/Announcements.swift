@@ -22,7 +22,6 @@ struct Announcements: Sendable {
 
     /// Bytes for which room is being made, and bytes of bodies that have begun.
     private var preparing = 0, begun = 0
-    private var count = 0
     /// The bodies that have begun, in this order, with what was used before each.
     private var bodies: [(bytes: Int, usedBefore: Int)] = []
     /// What caches held when the last body began.
@@ -33,7 +32,7 @@ struct Announcements: Sendable {
     /// Bytes announced that were in use when that was last looked at.
     private var used = 0
 
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { preparing + begun == 0 }
 
     /// Begins to keep `bytes` free, for which room is made from now on.
     mutating func prepare(_ bytes: Int, _ usage: Usage) {
@@ -41,7 +40,6 @@ struct Announcements: Sendable {
             heldBefore = usage.held
             base = usage.inUse
         }
-        count += 1
         preparing += bytes
         note(usage)
     }
@@ -63,7 +61,6 @@ struct Announcements: Sendable {
     /// the body began, if that is not more: what was used before is others'.
     mutating func end(_ bytes: Int, _ usage: Usage?) {
         let growth = max(0, usage.map { others($0) - base } ?? used)
-        count -= 1
         begun -= bytes
         guard let index = bodies.lastIndex(where: { $0.bytes == bytes }) else { return }
         let own = min(max(0, growth - bodies[index].usedBefore), bytes)

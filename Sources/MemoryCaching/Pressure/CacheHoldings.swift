@@ -41,9 +41,8 @@ struct CacheHoldings: Sendable {
         var growth = 0.0
         for (identity, holding) in holdings { growth += holding.growth(since: base.holdings[identity] ?? .nothing) }
         for (identity, old) in base.holdings where holdings[identity] == nil {
-            var gone = old
-            (gone.entries, gone.costs) = (0, 0)
-            growth += gone.growth(since: old)
+            // What has gone, by the estimate of then.
+            growth -= old.growth(since: .nothing)
         }
         return Int(min(max(growth, -0x1p60), 0x1p60))
     }

@@ -36,7 +36,7 @@ extension MemoryGovernor {
     /// that the process holds for its own caches': the sizes that two governors learned were twice what they are, and
     /// where one had few entries left, 285,128 bytes each instead of 4,176.
     func holdingsOfOtherGovernors() -> [OtherHolding] {
-        Self.all.filter { $0 !== self && $0.gauge.root == gauge.root }.flatMap { governor in
+        otherGovernors.flatMap { governor in
             let held = governor.participants().map { ($0.figures, $0.cache.holdings) }
             return governor.state.withLock { state in
                 held.compactMap { figures, held in

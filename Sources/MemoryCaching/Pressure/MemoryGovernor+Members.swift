@@ -86,11 +86,14 @@ extension MemoryGovernor {
         }
     }
 
-    /// What the caches of the process hold now, of this governor and of all that read the same figures: to each the
-    /// insertions of the others' caches are growth that it has no account of.
+    /// The other governors of the process: those that read the same figures.
+    var otherGovernors: [MemoryGovernor] { Self.all.filter { $0 !== self && $0.gauge.root == gauge.root } }
+
+    /// What the caches of the process hold now, of all governors: to each the insertions of the others' caches are
+    /// growth that it has no account of.
     func cacheHoldings() -> CacheHoldings {
         var holdings = CacheHoldings()
-        for governor in Self.all + [self] where governor.gauge.root == gauge.root {
+        for governor in [self] + otherGovernors {
             for participant in governor.participants() {
                 let (entries, costs) = participant.cache.holdings
                 holdings[ObjectIdentifier(participant.figures)] = CacheHoldings.Holding(

@@ -97,7 +97,8 @@ extension MemoryGovernor {
     /// Adds what has been spent since the last look to what insertions explain.
     ///
     /// Values that take the place of others change nothing of what is in use, whatever they are charged: what they say
-    /// of the size of an entry is too little.
+    /// of the size of an entry is too little. More than an eighth of them disturbs, as it does what is inserted into
+    /// other caches: see ``LearningWindow/Lesson``.
     func collectSpent(_ state: inout State) {
         let spent = spentSinceLook.exchange(0, ordering: .relaxed)
         let released = releasedSinceLook.exchange(0, ordering: .relaxed)

@@ -10,7 +10,7 @@
 /// never move. The table is filled between 60 and 80 percent and grows by a third, not by doubling, so that the index
 /// takes 16 bytes an item and 5 to 7 for its word: 8 of them are the key itself where it is an integer.
 ///
-/// Not the table of ``EntryStorage``: that is a quarter to a half full, for the sake of short probes, and its words
+/// Not the table of ``EntryStorage``: that is mostly a quarter to a half full, for the sake of short probes, and its words
 /// would take 8 to 16 bytes an item, up to half of what the index takes. Here a lookup copies a value besides, and
 /// probes a few words longer are a small part of it.
 ///

@@ -183,6 +183,25 @@ import _CacheTestSupport
         return (process, governor, cache)
     }
 
+    private final class Turn: PressureThreadClient {
+        let hasEnded = DispatchSemaphore(value: 0)
+        var descriptors: [PolledDescriptor] { [] }
+        func turn(now: UInt64, ready: [PolledDescriptor]) -> UInt64? {
+            hasEnded.signal()
+            return nil
+        }
+    }
+
+    /// Has the pressure thread act for `governor` no more: who is to evict nothing, or something, is the caller.
+    func endWatch(of governor: MemoryGovernor) {
+        PressureThread.shared.detach(governor)
+        // Turns come one after the other: one of the governor's that was under way has ended then.
+        let turn = Turn()
+        PressureThread.shared.attach(turn)
+        turn.hasEnded.wait()
+        PressureThread.shared.detach(turn)
+    }
+
     func insert(_ mebibytes: Int, into cache: QueueCache, of process: Process) throws {
         for _ in 0..<mebibytes * 4 {
             cache.insert([UInt8](repeating: 1, count: 256 << 10))

@@ -91,14 +91,15 @@ extension AnnouncedMemoryTests {
             try insert(1, into: cache, of: process)
             try insert(1, into: second, of: process)
         }
+        for governor in [governor, other] { endWatch(of: governor) }
         // Each learns from the other.
         for round in 1...8 as ClosedRange<UInt64> {
             for governor in [governor, other] { governor.takeCensus(at: governor.now() + round << 34, .brink) }
         }
-        for cache in [cache, second] {
-            let bytes = cache.membership.bytesPerEntry
-            #expect(cache.count >= 256 && bytes > 200 << 10 && bytes < 330 << 10, "\(bytes >> 10) KiB")
-        }
+        // How it is divided between the two depends on who was measured last.
+        let sizes = [cache, second].map { $0.membership.bytesPerEntry >> 10 }
+        #expect(cache.count >= 256 && second.count >= 256)
+        #expect(sizes.max()! < 400 && (448..<576).contains(sizes.reduce(0, +)), "\(sizes) KiB")
     }
 
     @Test func whatLiesFreeIsNotUsed() throws {

@@ -76,6 +76,54 @@ struct EngineAttackTests {
         #expect(!cache.contains(composed) && !cache.contains(decomposed) && cache.count == 0)
     }
 
+    /// Entries that cost nothing stay while L rises above them by victims of the cost limit. How far they are below was
+    /// rounded to more than all they were above 0, and a shard with a height below 0 was never chosen for a victim.
+    @Test("entries far below L go when room is needed", arguments: 0..<20)
+    func heightsFarBelow(_ round: Int) {
+        let engine = CacheEngine<Int, Int>(countLimit: 6000)
+        for key in 0..<6000 { engine.setValue(key, forKey: key) }
+        var height = 1e3
+        for _ in 0..<20 {
+            height *= 3 + Double(round) / 7
+            engine.forEachShard { shard in
+                shard.pointee.raiseInflation(to: height)
+                shard.pointee.rebase(by: Float(shard.pointee.inflation - shard.pointee.base).nextDown)
+                shard.pointee.publish()
+                #expect(shard.pointee.leastHeight(for: .memoryPressure) >= 0)
+            }
+        }
+        engine.trim(toCount: 100)
+        #expect(engine.count == 100)
+        engine._checkInvariants()
+    }
+
+    /// Both of a draw's reads of the limit are in one critical section, so who sets it waits for that.
+    @Test("who sets a limit waits for the draws that are under way", arguments: [10, 5000])
+    func limitsBesideDraws(_ entries: Int) {
+        let engine = CacheEngine<Int, Int>(countLimit: 10_000)
+        for key in 0..<entries { engine.setValue(key, forKey: key, cost: 1) }
+        let shard = engine.lockShard(KeyHash.hash(0, seed: engine.seed))
+        let hasReturned = Atomic<Bool>(false)
+        let group = DispatchGroup()
+        group.enter()
+        Thread.detachNewThread {
+            engine.countLimit = 9000
+            hasReturned.store(true, ordering: .releasing)
+            group.leave()
+        }
+        let lock = ShardLock(guarding: UnsafeMutableRawPointer(shard))
+        failingWhenStuck("a setter sleeps at the shard's lock, or has returned") {
+            while lock.sleepers.pointee.load(ordering: .relaxed) == 0, !hasReturned.load(ordering: .acquiring) {
+                Thread.sleep(forTimeInterval: 0.001)
+            }
+        }
+        let returnsEarly = hasReturned.load(ordering: .acquiring)
+        #expect(!returnsEarly)
+        engine.unlock(shard)
+        group.wait()
+        #expect(engine.count == entries)
+    }
+
     @Test("a key of eight bytes may lie at any address")
     func alignment() {
         let cache = MemoryCache<SmallParts, Int32>()

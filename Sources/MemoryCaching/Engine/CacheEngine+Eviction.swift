@@ -70,7 +70,7 @@ extension CacheEngine {
         var least = Double.infinity.bitPattern
         for step in 0..<count {
             let index = (start &+ step) & (count &- 1)
-            // Bits of doubles that are not negative compare as the doubles do.
+            // Bits of doubles that are not negative, and no height is, compare as the doubles do.
             let height = published[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
             if height < least { (least, best) = (height, index) }
         }

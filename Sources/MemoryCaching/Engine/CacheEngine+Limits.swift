@@ -19,7 +19,9 @@ extension CacheEngine {
         set { change { limits.cost.store(newValue, ordering: .sequentiallyConsistent) } }
     }
 
-    /// Stores a limit while no large insertion is collecting room for the old one, and evicts until both limits hold.
+    /// Stores a limit while no large insertion is collecting room for the old one, waits for the draws within the old
+    /// one that are under way, and evicts until both limits hold. So what is handed out is within them from then on, and
+    /// not only what is held: a draw that exceeds a limit gives its room back, but takes it for a moment.
     private func change(_ store: () -> Void) {
         let lock = room.map { ShardLock(guarding: $0) }
         lock?.lock()

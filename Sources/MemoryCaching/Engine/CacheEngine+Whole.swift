@@ -64,10 +64,10 @@ extension CacheEngine {
         return max(0, handedOut - stocks)
     }
 
-    /// Returns the stocks of all shards to what nobody has.
+    /// Returns the stocks of all shards to what nobody has. Every critical section that began before has ended when it
+    /// returns, and with it every draw within limits that were other ones then.
     @usableFromInline
     func drainStocks() {
-        guard shardCount > 1 else { return }
         forEachShard { shard in
             shard.pointee.room.pointee.giveBack(places: 0, cost: shard.pointee.stock)
             shard.pointee.stock = 0

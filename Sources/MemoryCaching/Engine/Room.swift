@@ -29,7 +29,8 @@ struct CacheLimits: ~Copyable {
 ///
 /// A draw exchanges the total and then reads the limit again; a setter stores the limit and then reads the total. Both
 /// are sequentially consistent, so at least one of the two sees the other: either the draw gives its room back, or the
-/// setter evicts.
+/// setter evicts. A setter also takes each shard's lock once in between, so that no draw within the old limit is under
+/// way when it returns. Only the first shard of all may be made meanwhile, and not be seen.
 ///
 /// Costs saturate. The total has a second word for carries out of 64 bits, which only costs near `Int.max` without a
 /// limit reach; below a limit the sum fits one word.

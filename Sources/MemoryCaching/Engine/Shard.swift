@@ -226,16 +226,22 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         latestVictim = isFew ? least : least + (inflation - (least - 1)) / 32
     }
 
-    /// The height of the least head that may go for `cause`, absolute; infinite where there is none.
+    /// The height of the least head that may go for `cause`, absolute; infinite where there is none, and never less
+    /// than 0.
+    ///
+    /// An entry that costs nothing stays where it is while L rises above it by victims of the cost limit. Each rebasing
+    /// rounds how far below the base it is by then, and the last digits of that may be more than all it was above 0.
     ///
     /// Mutating, as ``publish()`` is, so that it works in place: what only reads a structure that cannot be copied may
     /// yet be given a copy, of five hundred bytes.
     @inlinable
-    mutating func leastHeight(for cause: RemovalCause) -> Double { base + Double(order.leastHeight(for: cause)) }
+    mutating func leastHeight(for cause: RemovalCause) -> Double {
+        max(0, base + Double(order.leastHeight(for: cause)))
+    }
 
     /// The same of those that cost nothing.
     @inlinable
-    mutating func leastCostlessHeight() -> Double { base + Double(order.costless.leastHeight) }
+    mutating func leastCostlessHeight() -> Double { max(0, base + Double(order.costless.leastHeight)) }
 
     /// The entry to go next for `cause`, having given those at the heads that have been used another stay: at most 32
     /// of them, so that no insertion takes long. Raises L to what those bought before. 0 where nothing can go.

@@ -35,6 +35,9 @@ struct InsertionEstimate: Sendable {
     /// bytes or not given at all (the cache then reports the estimate itself).
     private(set) var bytesPerCost = 1.0
     private var meanCost = 0.0
+    /// What ``bytesPerCost`` is at most by what was found to be held, since an insertion was last measured. Windows that
+    /// were disturbed tell less: while memory was announced, 4,096 bytes of cost were taken for 56,000 of memory.
+    private var heldPerCost: Double?
     /// Whether growth has ever been large enough to be a measurement rather than a bound.
     private(set) var isMeasured = false
 
@@ -73,7 +76,12 @@ struct InsertionEstimate: Sendable {
             }
         }
         bytes = max(bytes, Self.least)
-        bytesPerCost = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 1), 1e6) : 1
+        noteBytesPerCost()
+    }
+
+    private mutating func noteBytesPerCost() {
+        let inserted = meanCost > 0 && isMeasured ? min(max(bytes / meanCost, 1), 1e6) : 1
+        bytesPerCost = min(inserted, heldPerCost ?? inserted)
     }
 
     /// Bytes that `entries` without a cost, or others with `costs` in sum, are taken to hold: each what an insertion
@@ -99,7 +107,10 @@ struct InsertionEstimate: Sendable {
                 isMeasured = true
             }
         }
-        if costs > 0 { bytesPerCost = min(bytesPerCost, max(1, held / Double(costs))) }
+        if costs > 0 {
+            heldPerCost = max(1, held / Double(costs))
+            noteBytesPerCost()
+        }
     }
 
     /// Takes note that `entries` without a cost hold no more than `mean` bytes each, as long as nothing is measured.
@@ -128,6 +139,7 @@ struct InsertionEstimate: Sendable {
         let measured = pending.growth / pending.insertions
         measure(measured > bytes || !isMeasured ? measured : bytes + (measured - bytes) / 2)
         isMeasuredAnew = true
+        heldPerCost = nil
         pending = (0, 0)
     }
 

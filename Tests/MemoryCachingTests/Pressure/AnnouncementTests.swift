@@ -102,6 +102,21 @@ extension AnnouncedMemoryTests {
         #expect(sizes.max()! < 400 && (448..<576).contains(sizes.reduce(0, +)), "\(sizes) KiB")
     }
 
+    /// Each governor took all by which the process grew for what its own caches had taken: two bytes for one of cost.
+    @Test func growthIsDividedAmongTheCachesOfAllMonitors() throws {
+        let (process, governor, cache) = try make()
+        let (_, other, second) = try make(in: process)
+        #expect(governor.adopted() === governor && other.adopted() === other)
+        for _ in 0..<40 {
+            try insert(1, into: cache, of: process)
+            try insert(1, into: second, of: process)
+        }
+        for governor in [governor, other] {
+            let ratios = governor.participants().map(\.bytesPerCost)
+            #expect(ratios.count == 1 && ratios[0] < 1.25, "\(ratios)")
+        }
+    }
+
     @Test func whatLiesFreeIsNotUsed() throws {
         let (process, governor, cache) = try make(hasCensus: true)
         try insert(100, into: cache, of: process)

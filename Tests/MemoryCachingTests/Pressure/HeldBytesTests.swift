@@ -121,6 +121,26 @@ struct HeldBytesTests {
         #expect(holdings[1].estimate.bytes == InsertionEstimate.pessimistic)
     }
 
+    /// Beside an announcement, a window of which most was others' had 4,096 bytes of cost taken for 56,000 of memory
+    /// again, a moment after the allocator had been asked.
+    @Test("What is held bounds what is behind a cost until an insertion is measured")
+    func boundOfCosts() {
+        var estimate = InsertionEstimate()
+        func insert(bytes: Int, _ isUndisturbed: Bool) {
+            estimate.learn(insertions: 1024, costs: 1024 * 4096, growth: 1024 * bytes, isUndisturbed: isUndisturbed)
+        }
+        for _ in 0..<20 { insert(bytes: 8192, true) }
+        #expect(abs(estimate.bytesPerCost - 2) < 0.1)
+        estimate.correct(held: 103_000_000, entries: 0, costs: 100_000_000)
+        #expect(estimate.bytesPerCost == 1.03)
+        insert(bytes: 65_536, false)
+        #expect(estimate.bytes == 65_536 && estimate.bytesPerCost == 1.03)
+        estimate.correct(held: 110_000_000, entries: 0, costs: 100_000_000)
+        #expect(estimate.bytesPerCost == 1.1)
+        for _ in 0..<20 { insert(bytes: 6144, true) }
+        #expect(abs(estimate.bytesPerCost - 1.5) < 0.1)
+    }
+
     @Test("Growth while others insert is no measurement, whoever evicted")
     func sharedWindow() {
         func lesson(charged: Int) -> LearningWindow.Lesson? {

@@ -183,7 +183,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     ///   - key: its key.
     ///   - cost: what it takes of `totalCostLimit`, in bytes by convention. Negative costs count as 0.
     ///   - recomputeCost: what it took to make the value, in any unit that is the same for the whole cache; nil,
-    ///     negative or not a number where unknown.
+    ///     negative or not a number where unknown, which counts as 1. More than 10¹⁵ counts as 10¹⁵.
     ///   - lifetime: how long it stays at most; nil for the cache's default.
     /// - Returns: whether the value was stored. It is refused if its cost alone is larger than `totalCostLimit`, and if
     ///   its key is new and it is worth less than the entries that it would displace after the first one.

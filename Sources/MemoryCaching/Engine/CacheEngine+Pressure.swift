@@ -127,7 +127,8 @@ extension CacheEngine: ReclaimableCache {
             for _ in 0..<16 where freed < bytes {
                 let run = evictRun(bytes - freed, below: height, bytesPerCostlessEntry, into: &departures)
                 if run == 0 { return freed }
-                freed = freed.addingReportingOverflow(run).partialValue
+                let (sum, overflow) = freed.addingReportingOverflow(run)
+                freed = overflow ? .max : sum
             }
         }
         return freed

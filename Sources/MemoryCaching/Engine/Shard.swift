@@ -147,7 +147,12 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             stay = StayCode(stayBought(by: info))
         }
         meta.pointee.info.stay = stay
-        meta.pointee.height = Float(inflation - base) + stay.length
+        var risen = Float(inflation - base)
+        if risen > 0x1p14 * stay.length, isRebasingDue {
+            rebase(by: risen.nextDown)
+            risen = Float(inflation - base)
+        }
+        meta.pointee.height = risen + stay.length
         order.append(slot, in: view)
     }
 
@@ -335,6 +340,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         handIn(residents: residents)
         let risen = inflation - base
         if risen > 16384 * scale, victimsSinceRebasing > storage.held / 16 { rebase(by: Float(risen).nextDown) }
+    }
+
+    /// Whether so many victims have gone that a rebasing, which looks at all entries, adds little to what they cost. One
+    /// is needed where a stay would be rounded: beside heights of 10¹¹, the stays that 1 and 1,000 buy were one.
+    @inlinable
+    @inline(never)
+    var isRebasingDue: Bool {
+        victimsSinceRebasing &+ UInt32(truncatingIfNeeded: evidence.evictions) > storage.held / 16
     }
 
     /// Counts heights from a base that is higher by `delta`, which is no more than L is above the present one.

@@ -203,7 +203,9 @@ struct AdmissionLedger: Sendable {
     }
 
     /// Corrects what a decision took for evicted: `bytes` were, where `asked` were asked for.
-    mutating func evicted(_ bytes: Int, asked: Int = 0) { holes = max(0, holes + bytes - asked) }
+    mutating func evicted(_ bytes: Int, asked: Int = 0) {
+        holes = max(0, holes.saturatingAdding(bytes - asked))
+    }
 
     /// Takes note of what a census has found: how much of what is charged lies free. Insertions and evictions have gone
     /// on since, but the account has no better beginning.

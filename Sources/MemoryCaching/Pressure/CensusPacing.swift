@@ -15,9 +15,9 @@ struct CensusPacing: Sendable {
         /// How much is used of memory that is announced: no more often than once in 5 ms, in which a cache may change
         /// by 5 MiB.
         case announced
-        /// Room was made for an announcement, and what has come of that is about to be the measure of its use: half of
-        /// the time at most.
-        case roomMade
+        /// Room was made for an announcement, and what has come of that is about to be the measure of its use; or what is
+        /// evicted hangs on entries whose size is not known: half of the time at most.
+        case decisive
         /// A wrong account evicts everything or gets the process killed: half of the time at most, and no more often
         /// than once in 5 ms.
         case brink
@@ -27,7 +27,7 @@ struct CensusPacing: Sendable {
             switch self {
             case .usual: max(100_000_000, 19 * min(took, 1_000_000_000))
             case .announced: max(5_000_000, 19 * min(took, 1_000_000_000))
-            case .roomMade: took
+            case .decisive: took
             case .brink: max(5_000_000, took)
             }
         }

@@ -49,11 +49,32 @@ extension MemoryGovernor {
         guard state.withLock({ $0.unmeasuredBytes(holdings) > InsertionEstimate.slack && $0.inUseBefore != nil }),
             let resident = residentBytes()
         else { return holdings }
+        let counted = freshlyCounted()
         return state.withLock { state in
-            state.boundEstimates(&holdings, resident: resident)
+            state.boundEstimates(&holdings, inUse: min(counted ?? resident, resident), isCounted: counted != nil)
             return holdings
         }
     }
+
+    /// Bytes that are in use and do not lie free in the heap, counted now where that is not too dear, or a moment ago;
+    /// nil where they are not known.
+    private func freshlyCounted() -> Int? {
+        let begin = now()
+        if state.withLock({ $0.censusPacing.begins(at: begin, .decisive) }) {
+            let census = takeCensus()
+            let end = max(now(), begin)
+            state.withLock { state in
+                state.censusPacing.finished(at: end)
+                state.counted = census.map { ($0.held, end) }
+            }
+        }
+        guard let counted = state.withLock({ $0.counted }), begin < counted.at + Self.freshness else { return nil }
+        return counted.held
+    }
+
+    /// Nanoseconds in which what lies free changes little while pressure lasts: an eighth of the ceiling is granted at
+    /// most, and a census is taken as often where much is evicted.
+    private static var freshness: UInt64 { 100_000_000 }
 }
 
 extension MemoryGovernor.State {
@@ -69,16 +90,26 @@ extension MemoryGovernor.State {
         unmeasured(holdings).values.reduce(0) { $0 + $1.entries * $1.bytesPerEntry }
     }
 
-    /// Where sizes have not been measured yet: all such entries together hold no more than what the process has in
-    /// memory, `resident` bytes, beyond what it used before its first cache. Holds for any number of evictions in
-    /// between, and whatever else the process allocates.
-    fileprivate mutating func boundEstimates(_ holdings: inout PressureEpisode.Holdings, resident: Int) {
+    /// Where sizes have not been measured yet: all such entries together hold no more than the `inUse` bytes of the
+    /// process, beyond what it used before its first cache and what entries hold whose sizes are known. Holds for any
+    /// number of evictions in between, and whatever else the process allocates.
+    ///
+    /// Where the allocator has counted, and all that is used is too little for sizes to be told, every entry counts
+    /// alike. A cut left a tenth instead of a quarter where the dear ones were few, and so taken for large.
+    fileprivate mutating func boundEstimates(_ holdings: inout PressureEpisode.Holdings, inUse: Int, isCounted: Bool) {
         let estimated = unmeasuredBytes(holdings)
         guard estimated > InsertionEstimate.slack, let inUseBefore else { return }
-        let part = (Double(max(0, resident - inUseBefore)) + InsertionEstimate.slack) / estimated
-        guard part < 1 else { return }
-        for (identity, holding) in unmeasured(holdings) {
-            members[identity]?.estimate.bound(by: holding.bytesPerEntry * part, entries: Int(holding.entries))
+        let unmeasured = unmeasured(holdings)
+        let grown = Double(max(0, inUse - inUseBefore))
+        let known = holdings.reduce(0) { unmeasured[$1.key] == nil ? $0 + $1.value.bytes : $0 }
+        let part = (max(0, grown - known) + InsertionEstimate.slack) / estimated
+        // The allocator's count knows no charge in advance; 64 KiB for what else has been allocated meanwhile.
+        let mean = (grown + InsertionEstimate.slack / 12) / holdings.values.reduce(0) { $0 + $1.entries }
+        for (identity, holding) in unmeasured {
+            var most = holding.bytesPerEntry * part
+            if isCounted, grown < InsertionEstimate.slack { most = min(most, mean) }
+            guard most < holding.bytesPerEntry else { continue }
+            members[identity]?.estimate.bound(by: most, entries: Int(holding.entries))
             guard let member = members[identity] else { continue }
             member.figures.publish(member.estimate)
             holdings[identity]?.bytesPerEntry = Double(member.figures.bytesPerEntry.load(ordering: .relaxed))

@@ -20,6 +20,7 @@ extension MemoryGovernor {
         let end = max(self.now(), now)
         let estimates: [InsertionEstimate] = state.withLock { state in
             state.censusPacing.finished(at: end)
+            state.counted = census.map { ($0.held, end) }
             guard let census else { return [] }
             // Insertions may have fallen into holes that nobody knew of.
             if census.holes > state.ledger.holes { state.disturbances += 1 }

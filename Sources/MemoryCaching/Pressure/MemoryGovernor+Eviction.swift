@@ -49,9 +49,9 @@ extension MemoryGovernor {
             let gone = Int(min(Double(given) * seller.bytesPerCost, 1e18))
             // What is not measured yet is charged far more than it takes.
             let inserted = min(charged, gone)
-            freed += gone - inserted
+            freed = freed.saturatingAdding(gone - inserted)
             if inserted > 0 {
-                moved += inserted
+                moved = moved.saturatingAdding(inserted)
                 if mostMoved == 0 { mostMoved = all.reduce(0) { $0 + $1.realBytes } }
                 // The handler may have been the first to insert into a cache.
                 let known = Set(all.map { ObjectIdentifier($0.figures) })
@@ -62,7 +62,7 @@ extension MemoryGovernor {
             }
             if chunk < whole {
                 takeCensus(at: now(), .brink)
-                if let cut { bytes = freed + bytesBeyond(cut) }
+                if let cut { bytes = freed.saturatingAdding(bytesBeyond(cut)) }
             }
             // What was asked before may have been an old price, if the cache was in use. One that would not sell at its
             // own price has nothing to sell. A handler may put into another cache what has left, where it is for sale
@@ -122,8 +122,8 @@ extension MemoryGovernor {
             }
         }
         let (given, inserted) = ProcessEviction.run { seller.cache.evict(bytes: bytes, below: height) }
-        seller.figures.bytesAsked.add(bytes, ordering: .relaxed)
-        seller.figures.bytesReturned.add(given, ordering: .relaxed)
+        seller.figures.bytesAsked.saturatingAdd(bytes)
+        seller.figures.bytesReturned.saturatingAdd(given)
         return (given, inserted)
     }
 
@@ -223,8 +223,8 @@ extension MemoryGovernor {
         var freed = 0
         for participant in participants() {
             let bytes = ProcessEviction.run { participant.cache.discardUnusedContent() }.result
-            participant.figures.bytesReturned.add(bytes, ordering: .relaxed)
-            freed += Int(min(Double(bytes) * participant.bytesPerCost, 1e18))
+            participant.figures.bytesReturned.saturatingAdd(bytes)
+            freed = freed.saturatingAdding(Int(min(Double(bytes) * participant.bytesPerCost, 1e18)))
         }
         return freed
     }

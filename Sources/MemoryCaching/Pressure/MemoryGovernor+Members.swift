@@ -56,12 +56,24 @@ extension MemoryGovernor {
             return state.members.count == 1
         }
         guard isFirst else { return }
-        if state.withLock({ $0.inUseBefore == nil }), let census = takeCensus(), let resident = residentBytes() {
-            let others = holdingsOfOtherGovernors().reduce(0) { $0 + $1.holding.bytes }
-            state.withLock { $0.inUseBefore = max(0, resident - census.holes - Int(min(others, 0x1p60))) }
-        }
+        noteInUseBefore()
         if let warmQueue, let limit = gauge.read(now: now())?.limit { warmQueue.adoptBudget(limit) }
         settle()
+    }
+
+    /// Notes what the process uses without any cache, where that costs little time: it grows with all else that the
+    /// process allocates, which would be taken for what the entries of the next first cache hold.
+    private func noteInUseBefore() {
+        let begin = now()
+        guard state.withLock({ $0.registrationPacing.begins(at: begin, .announced) }),
+            let census = takeCensus(), let resident = residentBytes()
+        else { return }
+        let others = holdingsOfOtherGovernors().reduce(0) { $0 + $1.holding.bytes }
+        let end = max(now(), begin)
+        state.withLock { state in
+            state.registrationPacing.finished(at: end)
+            state.inUseBefore = max(0, resident - census.holes - Int(min(others, 0x1p60)))
+        }
     }
 
     func forget(_ figures: PressureFigures) {

@@ -27,16 +27,16 @@ extension MemoryGovernor {
         revokeCredits()
         guard asked > 0 else { return }
         let discarded = discardUnusedContent()
-        let evicted = evict(asked - discarded, leaving: cut)
+        let freed = discarded.saturatingAdding(evict(asked - discarded, leaving: cut))
         let reaction = MemoryPressureReaction(
             level: level,
             bytesAsked: asked,
-            bytesFreed: discarded + evicted,
+            bytesFreed: freed,
             duration: .nanoseconds(Int64(clamping: max(now(), begin) - begin))
         )
         state.withLock { state in
             state.episode.evicted(asked)
-            state.ledger.evicted(discarded + evicted)
+            state.ledger.evicted(freed)
             state.statistics.add(reaction)
         }
         requestTrim()

@@ -63,7 +63,7 @@ extension MemoryGovernor {
             // What was granted was granted without this.
             revokeCredits()
             if makingRoom { makeRoom(waiting: true) }
-            takeCensus(at: self.now(), .roomMade)
+            takeCensus(at: self.now(), .decisive)
         }
         let after = gauge.read(now: self.now(), exact: true)
         let heldAfter = cacheHoldings()

@@ -35,6 +35,10 @@ package final class MemoryGovernor: Sendable {
         var members: [ObjectIdentifier: Member] = [:]
         /// Bytes that the process had in use and in memory when the first cache came.
         var inUseBefore: Int?
+        /// When ``inUseBefore`` is noted again.
+        var registrationPacing = CensusPacing()
+        /// Bytes that were in use at the last census, and when that was.
+        var counted: (held: Int, at: UInt64)?
         var ledger = AdmissionLedger()
         /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window
         /// by.

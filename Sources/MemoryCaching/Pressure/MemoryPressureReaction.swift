@@ -58,8 +58,8 @@ package struct PressureStatistics: Sendable, Equatable {
 
     mutating func add(_ reaction: MemoryPressureReaction) {
         reactions += 1
-        bytesAsked += reaction.bytesAsked
-        bytesFreed += reaction.bytesFreed
+        bytesAsked = bytesAsked.saturatingAdding(reaction.bytesAsked)
+        bytesFreed = bytesFreed.saturatingAdding(reaction.bytesFreed)
         reactionTime += reaction.duration
     }
 }

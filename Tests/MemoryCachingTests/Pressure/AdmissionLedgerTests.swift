@@ -333,7 +333,7 @@ import _CacheTestSupport
         #expect(begins(20, .brink))
         pacing.finished(at: 20 * millisecond)
         #expect(!begins(24, .brink) && !begins(24, .announced))
-        #expect(begins(20, .roomMade))
+        #expect(begins(20, .decisive))
         pacing.finished(at: 20 * millisecond)
         #expect(begins(25, .announced))
         pacing.finished(at: 25 * millisecond)

@@ -18,13 +18,17 @@ struct Density: Equatable {
     /// Cost and bytes unknown, or one another's equal.
     @inlinable @inline(__always) static var one: Density { Density(code: 2048) }
 
-    /// `cost` per `bytes`; a cost that is not a positive number counts as 1, bytes below 1 as 1.
+    /// The highest cost that counts: beside L, which it raises, what is worth 1 can still be told as a `Double`.
+    @inlinable @inline(__always) static var mostCost: Double { 1e15 }
+
+    /// `cost` per `bytes`; a cost that is not a positive number counts as 1, one above ``mostCost`` as that, bytes below
+    /// 1 as 1.
     @inlinable
     init(recomputeCost cost: Double?, bytes: Int) {
         if cost == nil, bytes <= 1 {
             code = 2048
         } else {
-            let known = cost.map { $0 > 0 && $0.isFinite ? $0 : 1 } ?? 1
+            let known = cost.map { $0 > 0 && $0.isFinite ? Swift.min($0, Self.mostCost) : 1 } ?? 1
             let octaves = FastLogarithm.log2(known) - FastLogarithm.log2(Double(Swift.max(1, bytes)))
             code = Int32(Swift.min(Swift.max((octaves * 32).rounded() + 2048, 0), 4095))
         }

@@ -89,8 +89,8 @@ extension CacheEngine {
         let entry = shard.pointee.storage.entries + Int(found.slot)
         let info = entry.pointee.meta.info
         if info.has(EntryInfo.slow & ~EntryInfo.exact) { return finishLookup(shard, found.slot, key, hash) }
-        // Before a move in the order of use, for whose stores the counting of a reference would wait: 1 to 2 % of a hit
-        // of 10,000 keys.
+        // Before a move in the order of use, for whose stores the counting of a reference would wait: 1 ns of 33 where
+        // 10,000 numbers are asked for in turn.
         let value = entry.pointee.value
         shard.pointee.noteUse(of: found.slot, info, hash)
         shard.pointee.lookups.hits &+= 1

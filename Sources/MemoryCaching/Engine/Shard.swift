@@ -347,7 +347,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inlinable
     @inline(never)
     var isRebasingDue: Bool {
-        victimsSinceRebasing &+ UInt32(truncatingIfNeeded: evidence.evictions) > storage.held / 16
+        mutating get { victimsSinceRebasing &+ UInt32(truncatingIfNeeded: evidence.evictions) > storage.held / 16 }
     }
 
     /// Counts heights from a base that is higher by `delta`, which is no more than L is above the present one.

@@ -56,8 +56,8 @@ extension MemoryGovernor {
         }
     }
 
-    /// Bytes that are in use and do not lie free in the heap, counted now where that is not too dear, or a moment ago;
-    /// nil where they are not known.
+    /// Bytes that are in use and do not lie free in the heap; nil where nobody can count them. Counted now, or less long
+    /// ago than counting took.
     private func freshlyCounted() -> Int? {
         let begin = now()
         if state.withLock({ $0.censusPacing.begins(at: begin, .decisive) }) {
@@ -65,16 +65,11 @@ extension MemoryGovernor {
             let end = max(now(), begin)
             state.withLock { state in
                 state.censusPacing.finished(at: end)
-                state.counted = census.map { ($0.held, end) }
+                state.counted = census?.held
             }
         }
-        guard let counted = state.withLock({ $0.counted }), begin < counted.at + Self.freshness else { return nil }
-        return counted.held
+        return state.withLock { $0.counted }
     }
-
-    /// Nanoseconds in which what lies free changes little while pressure lasts: an eighth of the ceiling is granted at
-    /// most, and a census is taken as often where much is evicted.
-    private static var freshness: UInt64 { 100_000_000 }
 }
 
 extension MemoryGovernor.State {

@@ -20,7 +20,7 @@ extension MemoryGovernor {
         let end = max(self.now(), now)
         let estimates: [InsertionEstimate] = state.withLock { state in
             state.censusPacing.finished(at: end)
-            state.counted = census.map { ($0.held, end) }
+            state.counted = census?.held
             guard let census else { return [] }
             // Insertions may have fallen into holes that nobody knew of.
             if census.holes > state.ledger.holes { state.disturbances += 1 }
@@ -96,6 +96,9 @@ extension MemoryGovernor.State {
             )
         }
         holdings += others
+        // Too little for sizes to be told, and none is known: see `boundEstimates`.
+        let isLittle = Double(held - (inUseBefore ?? 0)) < InsertionEstimate.slack
+        if isLittle, !holdings.contains(where: \.estimate.isMeasured) { return [] }
         heldBytes.correct(&holdings, held: held, before: inUseBefore ?? 0)
         for (cache, holding) in zip(known, holdings) { setEstimate(holding.estimate, of: cache.figures) }
         return holdings.dropFirst(known.count).map(\.estimate)

@@ -33,12 +33,12 @@ internal import Synchronization
 package final class MemoryGovernor: Sendable {
     struct State {
         var members: [ObjectIdentifier: Member] = [:]
-        /// Bytes that the process had in use and in memory when the first cache came.
+        /// Bytes that the process had in use and in memory when a cache came last while there was no other.
         var inUseBefore: Int?
         /// When ``inUseBefore`` is noted again.
         var registrationPacing = CensusPacing()
-        /// Bytes that were in use at the last census, and when that was.
-        var counted: (held: Int, at: UInt64)?
+        /// Bytes that were in use at the last census.
+        var counted: Int?
         var ledger = AdmissionLedger()
         /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window
         /// by.

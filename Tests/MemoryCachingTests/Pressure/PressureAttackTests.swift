@@ -19,8 +19,14 @@ struct PressureAttackTests {
         /// Bytes that the caches hold.
         let held = Mutex<@Sendable () -> Int>({ 0 })
         private let most = Atomic(0)
+        private let clock = Atomic<UInt64>(0)
+        /// Nanoseconds that pass between two looks at the clock: few on a fast machine, many on a busy one.
+        private let step: UInt64
+
+        init(step: UInt64 = 0) { self.step = step }
 
         var inUse: Int { (1 << 20) + held.withLock { $0 }() }
+        var now: UInt64 { clock.add(step, ordering: .relaxed).newValue }
         var resident: Int { most.max(inUse, ordering: .relaxed).newValue }
     }
 
@@ -32,6 +38,7 @@ struct PressureAttackTests {
         let governor = MemoryGovernor(
             monitor: monitor,
             gauge: MemoryGauge(SystemFiles(root: "/nonexistent")),
+            now: { heap.now },
             trimAllocator: {},
             takeCensus: {
                 let (resident, inUse) = (heap.resident, heap.inUse)
@@ -61,9 +68,9 @@ struct PressureAttackTests {
     }
 
     /// What a cache that has gone has left free in the heap was taken for what the entries of the next hold.
-    @Test("small values find room under a warning, whatever lies free")
-    func smallValuesBesideHoles() {
-        let (heap, signal) = (Heap(), ManualPressureSignal())
+    @Test("small values find room under a warning, whatever lies free", arguments: [0, 10_000, 10_000_000])
+    func smallValuesBesideHoles(step: UInt64) {
+        let (heap, signal) = (Heap(step: step), ManualPressureSignal())
         let (governor, options) = Self.governor(of: heap, signal)
         defer { withExtendedLifetime(governor) {} }
         do {
@@ -84,9 +91,13 @@ struct PressureAttackTests {
     }
 
     /// The few that are dear were taken for large, because nothing had been measured of them.
-    @Test("critical leaves a quarter of two caches, whichever is dear", arguments: [100, 10_000])
-    func fewDearOnes(_ bytes: Int) {
-        let (heap, signal) = (Heap(), ManualPressureSignal())
+    @Test(
+        "critical leaves a quarter of two caches, whichever is dear",
+        arguments: [100, 10_000],
+        [0, 10_000, 10_000_000]
+    )
+    func fewDearOnes(_ bytes: Int, step: UInt64) {
+        let (heap, signal) = (Heap(step: step), ManualPressureSignal())
         let (governor, options) = Self.governor(of: heap, signal)
         defer { withExtendedLifetime(governor) {} }
         let (few, many) = (MemoryCache(options: options), MemoryCache(options: options))

@@ -51,6 +51,21 @@ struct CodedCacheTests {
         #expect(cache.value(forKey: 1) == "new")
     }
 
+    @Test("Many keys are loaded by one call, those with bytes that stand for no value by a second; the bytes are a hit")
+    func bulkOverOtherVersion() async throws {
+        let cache = CodedCache<Int, String>(codec: .string)
+        for key in [1, 4] { cache.bytes.setBytes([0xFF, 0xFE], forKey: key) }
+        let calls = Mutex<[[Int]]>([])
+        let values = try await cache.values(forKeys: 1...4) { keys in
+            calls.withLock { $0.append(keys.sorted()) }
+            return Dictionary(uniqueKeysWithValues: keys.map { ($0, "\($0)") })
+        }
+        #expect(values == [1: "1", 2: "2", 3: "3", 4: "4"])
+        #expect(calls.withLock { $0 } == [[2, 3], [1, 4]])
+        let statistics = cache.bytes.statistics
+        #expect(statistics.hits == 2 && statistics.misses == 4)
+    }
+
     @Test("A failed load over bytes of another version is remembered as any other")
     func failureOverOtherVersion() async {
         let cache = CodedCache<Int, String>(options: .init(failureLifetime: .seconds(3600)), codec: .string)

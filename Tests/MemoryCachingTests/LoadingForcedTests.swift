@@ -90,6 +90,25 @@ struct LoadingForcedTests {
         #expect(cache["a"] == (way == 0 ? 5 : nil))
     }
 
+    @Test("A change during a load wins; a refresh that shares the load gets its value", arguments: CacheKind.allCases)
+    func changeWinsOverSharedLoad(_ kind: CacheKind) async {
+        let cache = EitherCache<String>(kind)
+        let gate = Gate()
+        let load: @Sendable () async -> Int = {
+            await gate.pass()
+            return 1
+        }
+        let miss = Task { await cache.value(forKey: "a", load: load) }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 1 }
+        let refresh = Task { await cache.refreshValue(forKey: "a") { 2 } }
+        await yieldUntil { cache.waiterCount(forKey: "a") == 2 }
+        cache["a"] = 7
+        gate.open()
+        #expect(await miss.value == 1)
+        #expect(await refresh.value == 1)
+        #expect(cache["a"] == 7)
+    }
+
     @Test("A flight that ends without a load, because the value has turned up, is no answer to a refresh")
     func unloaded() async {
         let cache = MemoryCache<String, Int>()

@@ -12,7 +12,8 @@
 /// ```
 ///
 /// Each hit decodes, so that codecs should be fast. Bytes that the codec does not understand, as those that another
-/// version has encoded, count as missing. All else is as with ``PurgeableCache``, which is at ``bytes``.
+/// version has encoded, are taken for missing; in the statistics, which count bytes, they are a hit. All else is as
+/// with ``PurgeableCache``, which is at ``bytes``.
 public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The cache of the encoded values: limits, statistics, removals and keys.
     public let bytes: PurgeableCache<Key>
@@ -120,7 +121,8 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         return try decode(loaded)
     }
 
-    /// The values for `keys`, from the cache, from loads under way, and for the rest from one call of `load`. All as
+    /// The values for `keys`, from the cache, from loads under way, and for the rest from one call of `load`; those
+    /// whose bytes the codec does not understand come from a second one. All else as
     /// ``MemoryCache/values(forKeys:load:)`` says.
     ///
     /// - Parameters:

@@ -77,13 +77,15 @@ extension MemoryCache {
     /// Loads the value for `key` though one may be there, and stores it in place of that.
     ///
     /// Until the load has ended, lookups find the old value; it stays if the load fails. A load of the key that is
-    /// under way is shared; if the cache keeps another value than that load's, `load` is called after all. For the rest
-    /// as ``value(forKey:load:)``; a failure that is remembered keeps nobody from trying.
+    /// under way is shared: its value is returned, also where the key is set or removed meanwhile and the cache keeps
+    /// that change. Where that load ends without its value, because one was stored first by
+    /// ``value(forKey:orSet:)``, `load` is called after all. For the rest as ``value(forKey:load:)``; a failure that is
+    /// remembered keeps nobody from trying.
     ///
     /// - Parameters:
     ///   - key: the key.
     ///   - load: makes the value. It may outlive the call, and runs on no actor unless it says so.
-    /// - Returns: the new value.
+    /// - Returns: what was loaded.
     /// - Throws: what the load throws; `CancellationError` and ``CacheLoadingError`` where `E` can express them.
     @discardableResult
     public nonisolated(nonsending) func refreshValue<E: Error>(

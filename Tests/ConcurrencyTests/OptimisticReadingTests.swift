@@ -13,7 +13,7 @@ import _CacheTestSupport
 @testable import MemoryCaching
 
 /// A trivial value of a cache line, all words of which say the same: half of one and half of another is seen.
-private struct Wide: Equatable, Sendable {
+struct Wide: Equatable, Sendable {
     private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
 
     init(_ number: Int) {
@@ -41,7 +41,7 @@ private let lateUses = Atomic<Int>(0)
 @Suite("Lookups without a lock", .serialized, .enabled(if: CacheEngine<Int, Int>.admitsReaders))
 struct OptimisticReadingTests {
     /// The shard of `key`, as a lookup finds it.
-    private func shard<Value>(of key: Int, in engine: CacheEngine<Int, Value>) -> UnsafeMutablePointer<
+    func shard<Value>(of key: Int, in engine: CacheEngine<Int, Value>) -> UnsafeMutablePointer<
         Shard<Int, Value>
     > {
         let hash = KeyHash.hash(key, seed: engine.seed)
@@ -49,7 +49,7 @@ struct OptimisticReadingTests {
         return CacheEngine.shard(CacheEngine<Int, Value>.shardIndex(hash, of: word), of: word)
     }
 
-    private func readWithoutLock<Value>(_ key: Int, in engine: CacheEngine<Int, Value>) -> Value? {
+    func readWithoutLock<Value>(_ key: Int, in engine: CacheEngine<Int, Value>) -> Value? {
         engine.valueWithoutLock(key, KeyHash.hash(key, seed: engine.seed)) ?? nil
     }
 
@@ -257,117 +257,6 @@ struct OptimisticReadingTests {
         #expect(code == 0)
     }
     #endif
-
-    /// Has two threads read keys below `count` until `body` returns, which may ask how it stands; how many values were
-    /// in parts, and how many were read.
-    private func countParts(
-        _ engine: CacheEngine<Int, Wide>,
-        _ count: Int,
-        _ body: (_ seen: () -> (parts: Int, hits: Int)) -> Void
-    ) -> (parts: Int, hits: Int) {
-        let isOver = Atomic<Bool>(false)
-        let parts = Atomic<Int>(0)
-        let hits = Atomic<Int>(0)
-        let readers = (0..<2).map { reader in
-            StressThread {
-                var random = SplitMix64(seed: UInt64(reader))
-                while !isOver.load(ordering: .relaxed) {
-                    let key = Int.random(in: 0..<count, using: &random)
-                    guard let value = readWithoutLock(key, in: engine) ?? engine.value(forKey: key) else { continue }
-                    hits.add(1, ordering: .relaxed)
-                    if !value.isWhole { parts.add(1, ordering: .relaxed) }
-                }
-            }
-        }
-        body { (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed)) }
-        isOver.store(true, ordering: .relaxed)
-        for reader in readers { reader.join() }
-        return (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed))
-    }
-
-    @Test("no value is seen in parts; a writer that does not say that it writes is caught")
-    func wholeValues() {
-        for saysSo in [true, false] {
-            let engine = CacheEngine<Int, Wide>()
-            for key in 0..<4 { engine.setValue(Wide(key), forKey: key) }
-            for key in 0..<4 { _ = engine.value(forKey: key) }
-            engine.admitReader()
-            let (parts, hits) = countParts(engine, 4) { seen in
-                let shard = shard(of: 0, in: engine)
-                let begin = ContinuousClock.now
-                // Until so much was read, or the control was caught, which takes milliseconds; a minute is for machines
-                // that have no time for it.
-                while ContinuousClock.now - begin < .seconds(60), seen().parts == 0, !saysSo || seen().hits < 300_000 {
-                    for turn in 0..<1000 {
-                        ShardLock(guarding: shard).lock()
-                        if saysSo { engine.beginWriting(shard) }
-                        for key in 0..<4 {
-                            let slot = shard.pointee.storage.find(key, KeyHash.hash(key, seed: engine.seed))!
-                            shard.pointee.storage.entries[Int(slot)].value = Wide(turn)
-                        }
-                        if saysSo { engine.endWriting(shard) }
-                        ShardLock(guarding: shard).unlock()
-                    }
-                }
-            }
-            if saysSo { #expect(parts == 0) } else { #expect(parts > 0, "of \(hits) reads") }
-            #expect(hits > 0)
-        }
-    }
-
-    @Test("nothing that is there is missed while words move; a writer that does not say that it moves them is caught")
-    func misses() {
-        for saysSo in [true, false] {
-            let engine = CacheEngine<Int, Int>()
-            for key in 0..<3000 { engine.setValue(key, forKey: key) }
-            for key in 0..<3000 { _ = engine.value(forKey: key) }
-            engine.admitReader()
-            let shard = shard(of: 0, in: engine)
-            let missed = Atomic<Int>(0)
-            let hits = Atomic<Int>(0)
-            let isOver = Atomic<Bool>(false)
-            let reader = StressThread {
-                engine.admitReader()
-                while !isOver.load(ordering: .relaxed) {
-                    for key in 0..<20 {
-                        switch engine.valueWithoutLock(key, KeyHash.hash(key, seed: engine.seed)) {
-                        case .some(nil): missed.add(1, ordering: .relaxed)
-                        case .some: hits.add(1, ordering: .relaxed)
-                        case nil: break
-                        }
-                    }
-                }
-            }
-            let begin = ContinuousClock.now
-            while ContinuousClock.now - begin < .seconds(60), missed.load(ordering: .relaxed) == 0,
-                !saysSo || hits.load(ordering: .relaxed) < 100_000
-            {
-                // In debug builds a reader seldom gets between two sections.
-                let before = hits.load(ordering: .relaxed)
-                while saysSo, hits.load(ordering: .relaxed) - before < 100, missed.load(ordering: .relaxed) == 0,
-                    ContinuousClock.now - begin < .seconds(60)
-                {
-                    usleep(10)
-                }
-                // Inside the section a key has no word, and those behind it move.
-                for key in 0..<20 {
-                    let hash = KeyHash.hash(key, seed: engine.seed)
-                    ShardLock(guarding: shard).lock()
-                    if saysSo { engine.beginWriting(shard) }
-                    let slot = shard.pointee.storage.find(key, hash)!
-                    shard.pointee.storage.unlink(slot, hash: hash)
-                    shard.pointee.storage.link(slot, hash: hash)
-                    if saysSo { engine.endWriting(shard) }
-                    ShardLock(guarding: shard).unlock()
-                }
-            }
-            isOver.store(true, ordering: .relaxed)
-            reader.join()
-            #expect((missed.load(ordering: .relaxed) == 0) == saysSo)
-            #expect(hits.load(ordering: .relaxed) > 0)
-            engine._checkInvariants()
-        }
-    }
 
     @Test("keys that stay are found at all times, while others come and go across both splits")
     func stayingKeys() {

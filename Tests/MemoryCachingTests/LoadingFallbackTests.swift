@@ -340,6 +340,8 @@ struct LoadingFallbackTests {
             }
         }
         caller.withLock { $0 = task }
+        // Before it waits, a caller does not leave: it gets what the load has stored meanwhile.
+        await yieldUntil { cache.loading.flights.flight(of: "a")?.suspendedCount == 1 }
         gate.open()
         await #expect(throws: CancellationError.self) { try await task.value }
         await settle(cache)

@@ -22,7 +22,7 @@ extension OptimisticInsertionTests {
         for overtakes in [false, true] {
             let code = exitCodeOfChild {
                 let page = Int(getpagesize())
-                let engine = Self.filled(2000)
+                let engine = Engine.filled(2000, Tagged.init)
                 let (shard, _) = engine.locate(2000, Self.hash(2000, in: engine), toSet: true)
                 let slab = UInt(bitPattern: shard.pointee.storage.entries)
                 let stride = MemoryLayout<Entry<Int, Tagged>>.stride

@@ -52,19 +52,10 @@ struct OptimisticInsertionTests {
         }
     }
 
-    /// An engine of one shard that holds `count` entries, all of them used, which lookups without the lock read.
-    static func filled(_ count: Int, limit: Int = 0) -> Engine {
-        let engine = Engine(countLimit: limit)
-        for key in 0..<count { engine.setValue(Tagged(key), forKey: key) }
-        for key in 0..<count { _ = engine.value(forKey: key) }
-        engine.admitReader()
-        return engine
-    }
-
     /// Each step of an insertion, and what is known after it: the entry that goes is used, as one is where all are.
     @Test(arguments: 0..<100)
     func stepByStep(_ victim: Int) {
-        let engine = Self.filled(100)
+        let engine = Engine.filled(100, Tagged.init)
         let hash = Self.hash(100, in: engine)
         func expect(_ others: Knowledge, _ victims: Knowledge, _ newcomers: Knowledge, _ absent: Knowledge) {
             for key in 0..<100 { #expect(Self.look(key, in: engine) == (key == victim ? victims : others)) }
@@ -95,7 +86,7 @@ struct OptimisticInsertionTests {
 
     /// A slab that was in use before may have anything in slots that were not taken since.
     @Test func slotsThatWereUsedBefore() {
-        let engine = Self.filled(40)
+        let engine = Engine.filled(40, Tagged.init)
         let (shard, _) = engine.locate(40, Self.hash(40, in: engine), toSet: true)
         let next = shard.pointee.storage.highWater
         let isFresh = shard.pointee.storage.firstVacant == 0 && Int(next) < shard.pointee.storage.capacity
@@ -118,7 +109,7 @@ struct OptimisticInsertionTests {
     func tableAndSlabStayInSuchASection(_ crowds: Bool) {
         let seed = UInt64.random(in: 1 ... .max)
         var random = SplitMix64(seed: seed)
-        let engine = Self.filled(1)
+        let engine = Engine.filled(1, Tagged.init)
         var (open, closed) = (0, 0)
         for number in 1..<stressed(crowds ? 4000 : 60_000) {
             let key = crowds ? Self.keyInACrowd(of: engine, &random) : number
@@ -201,7 +192,7 @@ struct OptimisticInsertionTests {
 
     @Test("no value is seen in parts or under another key")
     func strangeValues() {
-        let engine = Self.filled(16, limit: 16)
+        let engine = Engine.filled(16, limit: 16, Tagged.init)
         let limit = Minute()
         let (strange, _) = Self.countStrange(engine, 32) { seen in
             var key = 0
@@ -216,7 +207,7 @@ struct OptimisticInsertionTests {
 
     /// The control of the other tests: a writer that leaves an entry used while it writes another over it.
     @Test func aWriterThatLeavesAnEntryUsedIsCaught() {
-        let engine = Self.filled(16, limit: 16)
+        let engine = Engine.filled(16, limit: 16, Tagged.init)
         let key = 16
         let (strange, _) = Self.countStrange(engine, 32, neverLocks: true) { seen in
             let hash = Self.hash(key, in: engine)

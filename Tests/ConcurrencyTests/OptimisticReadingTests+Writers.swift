@@ -40,18 +40,9 @@ extension OptimisticReadingTests {
         return (parts.load(ordering: .relaxed), hits.load(ordering: .relaxed))
     }
 
-    /// An engine of one shard that holds `count` entries, all of them used, which lookups without the lock read.
-    private func filled<Value>(_ count: Int, _ make: (Int) -> Value) -> CacheEngine<Int, Value> {
-        let engine = CacheEngine<Int, Value>()
-        for key in 0..<count { engine.setValue(make(key), forKey: key) }
-        for key in 0..<count { _ = engine.value(forKey: key) }
-        engine.admitReader()
-        return engine
-    }
-
     @Test("no value is seen in parts")
     func wholeValues() {
-        let engine = filled(4, Wide.init)
+        let engine = CacheEngine.filled(4, Wide.init)
         let (parts, hits) = countParts(engine, 4) { seen in
             let shard = shard(of: 0, in: engine)
             let begin = ContinuousClock.now
@@ -75,7 +66,7 @@ extension OptimisticReadingTests {
 
     /// The control of ``wholeValues()``.
     @Test func aWriterThatDoesNotSayThatItWritesIsCaught() {
-        let engine = filled(4, Wide.init)
+        let engine = CacheEngine.filled(4, Wide.init)
         let (parts, _) = countParts(engine, 4) { seen in
             let shard = shard(of: 0, in: engine)
             ShardLock(guarding: shard).lock()
@@ -119,7 +110,7 @@ extension OptimisticReadingTests {
 
     @Test("nothing that is there is missed while words move")
     func misses() {
-        let engine = filled(3000) { $0 }
+        let engine = CacheEngine.filled(3000) { $0 }
         let (missed, hits) = countMisses(engine) { seen in
             let shard = shard(of: 0, in: engine)
             let begin = ContinuousClock.now
@@ -149,7 +140,7 @@ extension OptimisticReadingTests {
 
     /// The control of ``misses()``.
     @Test func aWriterThatDoesNotSayThatItMovesWordsIsCaught() {
-        let engine = filled(3000) { $0 }
+        let engine = CacheEngine.filled(3000) { $0 }
         let (missed, _) = countMisses(engine) { seen in
             let shard = shard(of: 0, in: engine)
             let hash = KeyHash.hash(7, seed: engine.seed)

@@ -33,6 +33,17 @@ struct Wide: Equatable, Sendable {
     }
 }
 
+extension CacheEngine where Key == Int {
+    /// An engine of one shard that holds `count` entries, all of them used, which lookups without the lock read.
+    static func filled(_ count: Int, limit: Int = 0, _ make: (Int) -> Value) -> CacheEngine {
+        let engine = CacheEngine(countLimit: limit)
+        for key in 0..<count { engine.setValue(make(key), forKey: key) }
+        for key in 0..<count { _ = engine.value(forKey: key) }
+        engine.admitReader()
+        return engine
+    }
+}
+
 #if os(Linux)
 private let lateKey = Atomic<pthread_key_t>(0)
 private let lateUses = Atomic<Int>(0)

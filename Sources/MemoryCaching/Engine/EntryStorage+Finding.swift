@@ -136,6 +136,14 @@ extension EntryStorage {
         return UnsafeRawPointer(entries + Int(slot)) + distance
     }
 
+    /// Asks for the object that is the key at `slot`, where keys are references and nothing else.
+    @inlinable
+    @inline(always)
+    func prefetchKey(of slot: UInt32) {
+        guard !_isPOD(Key.self), MemoryLayout<Key>.size == MemoryLayout<UInt>.size else { return }
+        prefetch(UnsafeRawPointer(bitPattern: keyAddress(of: slot).load(as: UInt.self)))
+    }
+
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.
     @inlinable
     func forEachCandidate(_ hash: UInt64, _ body: (UInt32) -> Bool) {

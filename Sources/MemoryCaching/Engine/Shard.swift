@@ -192,12 +192,20 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Moves an entry in order of use to the end of its queue. All of it is compiled into one function that knows how
     /// large an entry is: a hit's move took 64 instructions so, where it took 134 as four functions. One from the head,
-    /// which fetches another entry besides, takes 86.
+    /// which fetches what comes next besides, takes 97.
     @inlinable
     @inline(never)
     mutating func moveToEnd(_ slot: UInt32) {
         noteMove(of: slot)
         let view = storage.view
+        let next = view[slot].pointee.next
+        if view[slot].pointee.previous == 0, next != 0 {
+            // Who asks for the entries in turn always moves the head, and asks for the next one soon. With the entry
+            // behind it, 100,000 numbers took 50 ns each instead of 72; with its key, strings in shuffled order that
+            // are equal to the keys, 300 instead of 430.
+            prefetch(view[view[next].pointee.next])
+            storage.prefetchKey(of: next)
+        }
         order.moveToEnd(slot, height: Float(inflation - base) + view[slot].pointee.info.stay.length, in: view)
         if isFew { publish() }
     }

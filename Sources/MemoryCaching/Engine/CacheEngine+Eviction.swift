@@ -197,10 +197,7 @@ extension CacheEngine {
             if !_isPOD(Value.self), MemoryLayout<Value>.size >= MemoryLayout<UInt>.size {
                 // A reference, or what begins with one: its count is in the object's first words.
                 let entry = shard.pointee.storage.entries + Int(slot)
-                let object = withUnsafePointer(to: &entry.pointee.value) {
-                    UnsafeRawPointer($0).loadUnaligned(as: UInt.self)
-                }
-                prefetch(UnsafeRawPointer(bitPattern: object))
+                withUnsafePointer(to: &entry.pointee.value) { prefetchObject(at: $0) }
             }
             slot = view[slot].pointee.next
         }

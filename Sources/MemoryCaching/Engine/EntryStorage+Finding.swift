@@ -141,7 +141,7 @@ extension EntryStorage {
     @inline(always)
     func prefetchKey(of slot: UInt32) {
         guard !_isPOD(Key.self), MemoryLayout<Key>.size == MemoryLayout<UInt>.size else { return }
-        prefetch(UnsafeRawPointer(bitPattern: keyAddress(of: slot).load(as: UInt.self)))
+        prefetchObject(at: keyAddress(of: slot))
     }
 
     /// Calls `body` with the slots whose stored hash is that of `hash`, until it says to stop.

@@ -60,3 +60,10 @@ struct TablePlace {
 @inlinable
 @inline(always)
 func prefetch(_ address: UnsafeRawPointer?) { cms_prefetch(address) }
+
+/// Asks for the object that the reference at `address` leads to: its count and first fields.
+@inlinable
+@inline(always)
+func prefetchObject(at address: UnsafeRawPointer) {
+    prefetch(UnsafeRawPointer(bitPattern: address.loadUnaligned(as: UInt.self)))
+}

@@ -101,4 +101,19 @@ private let mebibyte = 1 << 20
         let reading = try #require(MemoryGauge(tree.files).read(now: 1))
         #expect(reading.limit - reading.used == (isFull ? 10 : 90) * mebibyte)
     }
+
+    /// A machine that is short of memory is the tightest constraint of a small container that is not.
+    @Test func theSmallestLimitIsToldBesideTheTightest() throws {
+        let tree = try TemporaryTree()
+        defer { tree.remove() }
+        try tree.writeCgroupV2(path: "/a")
+        try tree.write("MemTotal: \(24_000 * 1024) kB\nMemAvailable: \(2_000 * 1024) kB\n", "proc/meminfo")
+        try tree.write("\(100 * mebibyte)", "sys/fs/cgroup/a/memory.max")
+        try tree.write("\(10 * mebibyte)", "sys/fs/cgroup/a/memory.current")
+        let reading = try #require(MemoryGauge(tree.files).read(now: 1))
+        #expect(reading.limit == 24_000 * mebibyte && reading.used == 22_000 * mebibyte)
+        #expect(reading.leastLimit == 100 * mebibyte)
+        try tree.write("max", "sys/fs/cgroup/a/memory.max")
+        #expect(try #require(MemoryGauge(tree.files).read(now: 1)).leastLimit == 24_000 * mebibyte)
+    }
 }

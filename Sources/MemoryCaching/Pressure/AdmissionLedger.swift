@@ -108,9 +108,11 @@ struct AdmissionLedger: Sendable {
 
     /// The bounds of a grant near the mark: 1/2048 of the limit, and an eighth of what the play leaves beside what is
     /// outstanding, so that all shards of all caches together hold no more than insertions may carry usage beyond the
-    /// mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look; 4 KiB at least however many ask.
+    /// mark. 32 KiB are 40 µs of insertions at 1 GB/s beside 1 µs for the look; 4 KiB at least however many ask. Where
+    /// the machine is short of memory, a smaller container bounds them all the same.
     static func nearGrant(_ look: Look, outstanding: Int) -> Int {
-        min(leastEviction(look.limit), max((look.marks.play - outstanding) / 8, 4 << 10))
+        let play = MemoryMarks(limit: look.reading.leastLimit).play
+        return min(leastEviction(look.reading.leastLimit), max((play - outstanding) / 8, 4 << 10))
     }
 
     /// What is evicted at once at least where anything must be, for this grant and those to come: each eviction has the

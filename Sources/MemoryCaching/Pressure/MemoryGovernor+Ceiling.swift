@@ -43,9 +43,14 @@ extension MemoryGovernor {
     }
 
     /// What each cache holds, by sizes that the growth of the process does not contradict.
-    func measure() -> PressureEpisode.Holdings {
+    ///
+    /// - Parameter visitingEntries: whether to visit the entries of caches that have costs, for those without: O(n).
+    ///   Else all that such a cache holds is what its costs say.
+    func measure(visitingEntries: Bool = true) -> PressureEpisode.Holdings {
         var holdings = PressureEpisode.Holdings()
-        for participant in participants() { holdings[ObjectIdentifier(participant.figures)] = participant.holding }
+        for participant in participants() {
+            holdings[ObjectIdentifier(participant.figures)] = participant.holding(visitingEntries: visitingEntries)
+        }
         guard state.withLock({ $0.unmeasuredBytes(holdings) > InsertionEstimate.slack && $0.inUseBefore != nil }),
             let resident = residentBytes()
         else { return holdings }
@@ -114,19 +119,23 @@ extension MemoryGovernor.State {
 
 extension MemoryGovernor.Participant {
     /// What the cache holds, by the sizes that it reckons with.
-    fileprivate var holding: PressureEpisode.Holding {
+    fileprivate func holding(visitingEntries: Bool) -> PressureEpisode.Holding {
         while true {
             // The cache multiplies by the size that is published: once more if that has changed meanwhile.
             let bytesPerEntry = figures.bytesPerEntry.load(ordering: .relaxed)
             let known = cache.holdings
-            let bytes = Double(cache.reclaimableBytes)
+            let isKnown = known.entries > 0 || known.costs > 0
+            let bytes =
+                visitingEntries || !isKnown
+                ? Double(cache.reclaimableBytes)
+                : Double(known.entries) * Double(bytesPerEntry) + Double(known.costs)
             guard figures.bytesPerEntry.load(ordering: .relaxed) == bytesPerEntry else { continue }
             var holding = PressureEpisode.Holding(
                 bytesPerEntry: Double(bytesPerEntry),
                 costs: bytes,
                 bytesPerCost: bytesPerCost
             )
-            if known.entries > 0 || known.costs > 0 {
+            if isKnown {
                 holding.costs = min(Double(known.costs), bytes)
                 holding.entries = (bytes - holding.costs) / holding.bytesPerEntry
             }

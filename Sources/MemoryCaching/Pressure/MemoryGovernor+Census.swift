@@ -11,7 +11,13 @@ internal import MemoryPressure
 extension MemoryGovernor {
     /// Corrects the account and the estimates by what the allocator says, where a census is not too dear just now.
     func takeCensus(at now: UInt64, _ urgency: CensusPacing.Urgency = .usual) {
-        guard state.withLock({ $0.censusPacing.begins(at: now, urgency) }) else { return }
+        let begins = state.withLock { state in
+            guard state.censusPacing.begins(at: now, urgency) else { return false }
+            collectSpent(&state)
+            state.countedAt = state.expected
+            return true
+        }
+        guard begins else { return }
         let before = participants().reduce(into: Held()) { $0.add($1.cache.holdings) }
         let census = takeCensus()
         let holdings = participants().map { (figures: $0.figures, held: $0.cache.holdings) }

@@ -158,16 +158,16 @@ extension MemoryGovernor {
     /// Does what the ledger decided: evicts, has memory returned, and waits for that at the brink.
     ///
     /// - Parameter makingRoom: whether to wait until the whole reserve is free again instead, see ``State/hasRisen``.
-    func carryOut(_ decision: AdmissionLedger.Decision, makingRoom: Bool = false) {
+    func carryOut(_ decision: AdmissionLedger.Decision, at look: AdmissionLedger.Look, makingRoom: Bool = false) {
         if decision.evict > 0 {
-            let freed = evict(decision.evict)
+            let freed = evict(decision.evict, at: look)
             state.withLock { $0.ledger.evicted(freed, asked: decision.evict) }
         }
         if makingRoom {
             makeRoom(waiting: true)
             state.withLock { $0.hasRisen = false }
         } else if decision.waits {
-            stepBackFromBrink()
+            stepBackFromBrink(at: look)
         } else if decision.trims || decision.trimsIfCheap && mayTrimForLittle {
             requestTrim()
         }
@@ -185,27 +185,37 @@ extension MemoryGovernor {
     /// Where values of many ages share their pages, the allocator can return nothing however much is evicted. What is
     /// free is then room for the insertions to come, and four times what is missing is enough of it. But in the last
     /// thirty-second before the limit eviction goes on whatever it costs.
-    private func stepBackFromBrink() {
-        let isFirst = state.withLock { state in
+    private func stepBackFromBrink(at first: AdmissionLedger.Look) {
+        let begin = now()
+        let (mayHelp, isFirst) = state.withLock { state in
+            guard state.brinkPacing.mayHelp(first, now: begin) else { return (false, false) }
             defer { state.isAtBrink = true }
-            return !state.isAtBrink
+            return (true, !state.isAtBrink)
         }
+        guard mayHelp else { return }
         guard isFirst else { return awaitStepBack() }
-        defer { state.withLock { $0.isAtBrink = false } }
+        var last = first
+        defer {
+            let end = now()
+            state.withLock { state in
+                state.brinkPacing.tried(last, bringing: first.used - last.used, from: begin, to: end)
+                state.isAtBrink = false
+            }
+        }
         for round in 0..<16 {
             trimNow()
             let now = self.now()
             guard let reading = gauge.read(now: now, exact: true) else { return }
-            let look = state.withLock { $0.look(reading, now: now) }
-            let target = look.marks.halfway
-            guard look.used > target else { return }
+            last = state.withLock { $0.look(reading, now: now) }
+            let target = last.marks.halfway
+            guard last.used > target else { return }
             if round > 0 {
                 takeCensus(at: now, .brink)
                 let holes = state.withLock { $0.ledger.holes }
-                if look.used < look.marks.last, holes >= 4 * (look.used - target) { return }
+                if last.used < last.marks.last, holes >= 4 * (last.used - target) { return }
             }
-            let asked = max(look.used - target, look.marks.leastStep << min(round, 8))
-            let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked)
+            let asked = max(last.used - target, last.marks.leastStep << min(round, 8))
+            let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked, at: last)
             state.withLock { $0.ledger.evicted(freed) }
             if freed == 0 { return }
         }

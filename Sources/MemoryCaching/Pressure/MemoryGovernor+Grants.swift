@@ -98,8 +98,8 @@ extension MemoryGovernor {
         if let question { learn(from: question, of: figures) }
         // No more than the play was granted near the mark, or is left of what was granted before.
         if becameTight, unspent > look.marks.play { revokeCredits() }
-        carryOut(decision, makingRoom: hasRisen)
-        return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.limit)
+        carryOut(decision, at: look, makingRoom: hasRisen)
+        return keepBelowCeiling(granting: decision.grant, to: figures, overrun: overrun, budget: reading.leastLimit)
     }
 
     /// Makes every shard of every cache ask before it inserts again.

@@ -16,7 +16,7 @@ extension MemoryGovernor {
     func react(to level: MemoryPressureLevel) {
         let begin = now()
         let holdings = level > .normal ? measure() : [:]
-        let floor = PressureEpisode.floor(budget: gauge.read(now: begin)?.limit)
+        let floor = PressureEpisode.floor(budget: gauge.read(now: begin)?.leastLimit)
         let (asked, cut) = state.withLock { state in
             let order = state.episode.report(level, holdings: holdings, floor: floor, now: begin)
             hasCeiling.store(state.episode.ceiling != nil, ordering: .relaxed)

@@ -108,7 +108,8 @@ extension MemoryGovernor {
         if released > spent / 8 { state.disturbances += 1 }
     }
 
-    /// Evicts and has the memory returned at once, on the calling thread, until usage is a little below the mark.
+    /// Evicts and has the memory returned at once, on the calling thread, until usage is a little below the mark; returns
+    /// how many bytes went and came back together.
     ///
     /// In steps, because usage tells after each whether more has to go: values of many ages share their pages, and then
     /// eviction alone returns nothing. When four times what is missing should have gone, the allocator is asked: if so
@@ -125,11 +126,12 @@ extension MemoryGovernor {
     /// memory is missing at all. It may be in a removal handler that waits for one of them, or the processor may be
     /// busy: who has waited 200 ms without news makes room beside it. A removal handler of its own makes none: see
     /// ``ProcessEviction``.
-    func makeRoom(waiting: Bool, atRest: Bool = false) {
-        if ProcessEviction.isRunning { return }
+    @discardableResult
+    func makeRoom(waiting: Bool, atRest: Bool = false) -> Int {
+        if ProcessEviction.isRunning { return 0 }
         var isAlone = beginMakingRoom()
         while !isAlone {
-            guard waiting, isBeyondGoal else { return }
+            guard waiting, isBeyondGoal else { return 0 }
             let seen = trims.count
             trims.wait(past: seen, nanoseconds: 200_000_000)
             if trims.count == seen { break }
@@ -139,56 +141,59 @@ extension MemoryGovernor {
         warmQueue?.drain()
         if !waiting, state.withLock({ !$0.ledger.countsOnRelease }) { return evictWhatOthersReturn() }
         var evicted = 0
+        var brought = 0
         var most = 0
         for round in 0..<256 {
             let now = self.now()
-            guard let reading = gauge.read(now: now, exact: true) else { return }
+            guard let reading = gauge.read(now: now, exact: true) else { return brought }
             noteAnnounced(at: reading, now: now)
             let (look, holes) = state.withLock { ($0.look(reading, now: now), $0.ledger.holes) }
             let beyond = look.used - (atRest ? look.marks.mark : look.marks.goal)
-            guard beyond > 0 else { return }
+            guard beyond > 0 else { return brought }
             most = max(most, beyond)
             if evicted > 4 * most || atRest && round == 1, look.used < look.marks.last {
                 takeCensus(at: now, .brink)
-                if state.withLock({ $0.ledger.holes }) >= 4 * beyond { return }
-                if !waiting, round > 1, look.used <= look.marks.halfway { return }
+                if state.withLock({ $0.ledger.holes }) >= 4 * beyond { return brought }
+                if !waiting, round > 1, look.used <= look.marks.halfway { return brought }
                 evicted = 0
             }
             let step = min(beyond, max(look.marks.leastStep, beyond / 4))
             // What lies free already need only be returned.
             let mustEvict = round > 0 || holes < step && !atRest
-            let freed = mustEvict ? evictCounted { _ in step } : 0
+            let freed = mustEvict ? evictCounted(at: look) { _ in step } : 0
             evicted += freed
             let returned = trim(now, before: reading)
-            if mustEvict, freed == 0, returned == 0 { return }
+            brought += freed + returned
+            if mustEvict, freed == 0, returned == 0 { return brought }
         }
+        return brought
     }
 
     /// Evicts what is missing, and leaves the rest to those who insert.
     ///
     /// An allocator that returns memory to its own threads alone has returned nothing when the governor's thread looks
     /// again: a burst emptied the caches, step by step, and brought nothing meanwhile.
-    private func evictWhatOthersReturn() {
+    private func evictWhatOthersReturn() -> Int {
         let now = self.now()
-        guard let reading = gauge.read(now: now, exact: true) else { return }
+        guard let reading = gauge.read(now: now, exact: true) else { return 0 }
         let look = state.withLock { $0.look(reading, now: now) }
-        guard look.used > look.marks.goal else { return }
+        guard look.used > look.marks.goal else { return 0 }
         let least = look.used > look.marks.last ? look.marks.leastStep : 0
-        evictCounted { max(look.used - look.marks.goal - $0, least) }
-        trim(now, before: reading)
+        let freed = evictCounted(at: look) { max(look.used - look.marks.goal - $0, least) }
+        return freed + trim(now, before: reading)
     }
 
     /// Evicts about so many bytes as `decide` says, given what is evicted already. They count as evicted from then on,
     /// as those of the ledger's decisions do: else the governor's thread, or an insertion, evicts for the same need
     /// meanwhile. Returns about how many went.
     @discardableResult
-    private func evictCounted(_ decide: (_ holes: Int) -> Int) -> Int {
+    private func evictCounted(at look: AdmissionLedger.Look, _ decide: (_ holes: Int) -> Int) -> Int {
         let bytes = state.withLock { state in
             let bytes = max(0, decide(state.ledger.holes))
             state.ledger.evicted(bytes)
             return bytes
         }
-        let freed = evict(bytes)
+        let freed = evict(bytes, at: look)
         state.withLock { $0.ledger.evicted(freed, asked: bytes) }
         return freed
     }

@@ -55,31 +55,34 @@ extension MemoryGovernor: PressureThreadClient {
             return now &+ 1_000_000_000
         }
         noteAnnounced(at: reading, now: now)
-        let (look, isBurst, exceedsPlay, rests, watch) = state.withLock { state in
+        let (look, isBurst, exceedsPlay, rests, mayMakeRoom, watch) = state.withLock { state in
             collectSpent(&state)
             let look = state.look(reading, now: now)
             let isBurst = state.watch.note(look, inserted: state.expected, unreported: unspent, now: now)
             let exceedsPlay = state.watch.exceedsPlay(look)
             let rests = state.watch.restsBeyondMark(look)
-            return (look, isBurst, exceedsPlay, rests, state.watch)
+            return (look, isBurst, exceedsPlay, rests, state.roomPacing.mayHelp(look, now: now), state.watch)
         }
         // Whatever takes memory so fast, or so far, does not wait until trims are paced.
-        if isBurst || rests || look.used > look.marks.halfway {
-            revokeCredits()
-            makeRoom(waiting: false, atRest: rests && !isBurst && look.used <= look.marks.halfway)
-            return self.now() &+ UsageWatch.shortest
+        let isFar = look.used > look.marks.halfway
+        if isBurst || rests || isFar && mayMakeRoom {
+            if isBurst || rests || exceedsPlay { revokeCredits() }
+            let freed = makeRoom(waiting: false, atRest: rests && !isBurst && !isFar)
+            let end = self.now()
+            state.withLock { $0.roomPacing.tried(look, bringing: freed, from: now, to: end) }
+            return end &+ UsageWatch.shortest
         }
         if look.used > look.marks.near, !watch.isQuiet { takeCensus(at: now) }
         // What insertions carry usage beyond the mark is their own play. More is not: what they have been granted was
         // measured by another size of values, or others are at work. From half of that on usage is brought back to
         // the mark all the same: whoever carried it there may not insert again.
         if exceedsPlay { revokeCredits() }
-        if look.untilMark < -look.marks.leastRelief, let exact = gauge.read(now: now, exact: true) {
-            let decision = state.withLock { state in
+        if !isFar, look.untilMark < -look.marks.leastRelief, let exact = gauge.read(now: now, exact: true) {
+            let (exactLook, decision) = state.withLock { state in
                 let look = state.look(exact, now: now)
-                return state.ledger.relieve(look)
+                return (look, state.ledger.relieve(look))
             }
-            carryOut(decision)
+            carryOut(decision, at: exactLook)
         }
         if isTrimWanted.load(ordering: .relaxed) {
             let (pacing, holes) = state.withLock { ($0.pacing, $0.ledger.holes) }

@@ -47,6 +47,8 @@ package final class MemoryGovernor: Sendable {
         var uncollected = 0
         /// And what the entries were charged that have gone for them.
         var uncollectedReleases = 0
+        /// What all insertions had been charged when the allocator was last asked.
+        var countedAt: Int?
         var heldBytes = HeldBytes()
         var reserve = ReserveEstimate()
         var announcements = Announcements()
@@ -64,6 +66,9 @@ package final class MemoryGovernor: Sendable {
         /// made yet: values may be much larger than those before.
         var hasRisen = false
         var pacing = TrimPacing()
+        /// Of room that the thread makes, and of steps back from the brink.
+        var roomPacing = ReliefPacing()
+        var brinkPacing = ReliefPacing()
         var censusPacing = CensusPacing()
         var statistics = PressureStatistics()
     }

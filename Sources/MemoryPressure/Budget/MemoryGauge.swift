@@ -31,12 +31,16 @@ package final class MemoryGauge: Sendable {
         package var correction: Int
         /// Bytes that lie free in the allocator's heap and are not in ``used``, though the constraint counts them.
         package var leftOut: Int
+        /// Bytes that the smallest constraint allows, which need not be the tightest one: a machine may be short of
+        /// memory while a container on it is not.
+        package var leastLimit: Int
 
-        package init(limit: Int, used: Int, correction: Int = 0, leftOut: Int = 0) {
+        package init(limit: Int, used: Int, correction: Int = 0, leftOut: Int = 0, leastLimit: Int? = nil) {
             self.limit = limit
             self.used = used
             self.correction = correction
             self.leftOut = leftOut
+            self.leastLimit = leastLimit ?? limit
         }
 
         /// Bytes to the mark of the least reserve; negative beyond it.
@@ -122,7 +126,13 @@ package final class MemoryGauge: Sendable {
             if kept.untilMark < tightest?.untilMark ?? .max { tightest = kept }
         }
         return tightest.map {
-            Reading(limit: $0.limit, used: $0.used, correction: state.correction, leftOut: $0.leftOut)
+            Reading(
+                limit: $0.limit,
+                used: $0.used,
+                correction: state.correction,
+                leftOut: $0.leftOut,
+                leastLimit: state.kept.lazy.filter { $0.untilMark < .max }.map(\.limit).min()
+            )
         }
     }
 }

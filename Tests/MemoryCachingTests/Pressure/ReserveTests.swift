@@ -362,7 +362,8 @@ import _CacheTestSupport
             if isByInsertion {
                 cache.insert([UInt8](repeating: 1, count: 256 << 10))
             } else {
-                governor.carryOut(AdmissionLedger.Decision(grant: 0), makingRoom: true)
+                let look = AdmissionLedger.Look(limit: Process.limit, used: process.used)
+                governor.carryOut(AdmissionLedger.Decision(grant: 0), at: look, makingRoom: true)
                 let now = governor.now()
                 // After it: how fast evictions are is measured meanwhile.
                 let reserve = governor.state.withLock { $0.reserve.bytes(limit: Process.limit, burst: nil, now: now) }

@@ -20,7 +20,7 @@ extension MemoryGovernor {
         let announced = state.withLock { $0.announcements.held }
         guard bytes > 0, look.used + announced < look.marks.last else { return evict(bytes) }
         let floor = PressureEpisode.floor(budget: look.reading.leastLimit)
-        var beyond = measure(visitingEntries: false).bytes - Double(floor)
+        var beyond = bytesHeld(of: look.limit) - Double(floor)
         if beyond < Double(bytes) {
             // Entries that have come since may be larger than they are taken for.
             let isNew = state.withLock { state in
@@ -28,17 +28,25 @@ extension MemoryGovernor {
                 return state.countedAt != state.expected
             }
             if isNew { takeCensus(at: now(), .brink) }
-            beyond = bytesHeldAtMost() - Double(floor)
+            beyond = bytesHeldAtMost(of: look.limit) - Double(floor)
         }
         return evict(Int(min(Double(bytes), max(0, beyond))))
     }
 
-    /// What the caches hold: as they are measured, where the allocator counts what is in use. Where it does not, that
-    /// may be far too little: then all that the process has taken since its first cache.
-    private func bytesHeldAtMost() -> Double {
+    /// About what the caches hold. Costs that claim more than the limit are no sizes in bytes: then, what the process
+    /// has in memory.
+    private func bytesHeld(of limit: Int) -> Double {
         let measured = measure(visitingEntries: false).bytes
+        guard measured > Double(limit), let resident = residentBytes() else { return measured }
+        return min(measured, Double(resident))
+    }
+
+    /// The same where the allocator counts what is in use. Where it does not, that may be far too little: then all that
+    /// the process has taken since its first cache.
+    private func bytesHeldAtMost(of limit: Int) -> Double {
+        let held = bytesHeld(of: limit)
         let (counted, before) = state.withLock { ($0.counted, $0.inUseBefore ?? 0) }
-        guard counted == nil, let resident = residentBytes() else { return measured }
-        return max(measured, Double(resident - before))
+        guard counted == nil, let resident = residentBytes() else { return held }
+        return max(held, Double(resident - before))
     }
 }

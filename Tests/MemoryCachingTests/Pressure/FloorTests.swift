@@ -74,6 +74,19 @@ import _CacheTestSupport
         }
     }
 
+    /// Costs that are no sizes in bytes say nothing of what caches hold.
+    @Test(arguments: usages, [1 << 40, .max])
+    func costsThatClaimMoreThanThereIsTakeNothing(others: Int, cost: Int) throws {
+        let process = try Process()
+        let (governor, monitor) = try governor(process, others: others) { 1 << 20 }
+        let cache = MemoryCache<Int, Int>(options: .init(pressureMonitor: monitor))
+        for round in 0..<20 {
+            for key in 0..<10 { cache.setValue(round, forKey: key, cost: cost) }
+            try evictWhatMayGo(governor)
+            #expect((0..<10).allSatisfy { cache.value(forKey: $0) == round })
+        }
+    }
+
     @Test(arguments: usages) func cachesHoldTheFloorAndNoMore(others: Int) throws {
         let process = try Process()
         let (governor, _) = try governor(process, others: others)

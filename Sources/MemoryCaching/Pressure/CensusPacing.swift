@@ -44,6 +44,9 @@ struct CensusPacing: Sendable {
         return true
     }
 
-    /// Takes note of when the census was done.
-    mutating func finished(at now: UInt64) { end = now }
+    /// Takes note of when a census was done. Another thread may have begun one after that moment: that one goes on. (Its
+    /// beginning after the end was taken for the longest of times, and no census was taken any more.)
+    mutating func finished(at now: UInt64) {
+        if let begin, now >= begin { end = now }
+    }
 }

@@ -318,30 +318,6 @@ import _CacheTestSupport
     }
 }
 
-@Suite struct CensusPacingTests {
-    @Test func takesATwentiethOfTheTimeAndHalfOfItAtTheBrink() {
-        let millisecond: UInt64 = 1_000_000
-        var pacing = CensusPacing()
-        func begins(_ milliseconds: UInt64, _ urgency: CensusPacing.Urgency) -> Bool {
-            pacing.begins(at: milliseconds * millisecond, urgency)
-        }
-        #expect(begins(0, .usual))
-        pacing.finished(at: 10 * millisecond)
-        #expect(!begins(199, .usual))
-        #expect(!begins(199, .announced))
-        #expect(!begins(19, .brink))
-        #expect(begins(20, .brink))
-        pacing.finished(at: 20 * millisecond)
-        #expect(!begins(24, .brink) && !begins(24, .announced))
-        #expect(begins(20, .decisive))
-        pacing.finished(at: 20 * millisecond)
-        #expect(begins(25, .announced))
-        pacing.finished(at: 25 * millisecond)
-        #expect(!begins(124, .usual))
-        #expect(begins(125, .usual))
-    }
-}
-
 @Suite struct TrimPacingTests {
     private let millisecond: UInt64 = 1_000_000
     private let limit = 1600

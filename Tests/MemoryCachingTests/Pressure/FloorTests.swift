@@ -23,7 +23,7 @@ import _CacheTestSupport
     private func governor(
         _ process: Process,
         others: Int,
-        census: HeapCensus? = nil,
+        census: @escaping @Sendable () -> HeapCensus? = { nil },
         resident: @escaping @Sendable () -> Int? = { nil }
     ) throws -> (MemoryGovernor, MemoryPressureMonitor) {
         process.others.store(others, ordering: .relaxed)
@@ -33,7 +33,7 @@ import _CacheTestSupport
             monitor: monitor,
             gauge: MemoryGauge(SystemFiles(root: process.root.path)),
             trimAllocator: {},
-            takeCensus: { census },
+            takeCensus: census,
             residentBytes: resident
         )
         governor.adopted()
@@ -57,7 +57,7 @@ import _CacheTestSupport
     @Test(arguments: usages, [1, 10, 500]) func whatWasJustSetStays(others: Int, count: Int) throws {
         let process = try Process()
         // The process itself takes nothing that could be the entries': they are small.
-        let census = HeapCensus(held: 1 << 20, holes: 0)
+        let census: @Sendable () -> HeapCensus? = { HeapCensus(held: 1 << 20, holes: 0) }
         let (governor, monitor) = try governor(process, others: others, census: census) { 1 << 20 }
         let numbers = MemoryCache<Int, Int>(options: .init(pressureMonitor: monitor))
         let texts = MemoryCache<String, [UInt8]>(options: .init(pressureMonitor: monitor))
@@ -78,7 +78,7 @@ import _CacheTestSupport
     @Test(arguments: usages, [1 << 40, .max])
     func costsThatClaimMoreThanThereIsTakeNothing(others: Int, cost: Int) throws {
         let process = try Process()
-        let (governor, monitor) = try governor(process, others: others) { 1 << 20 }
+        let (governor, monitor) = try governor(process, others: others, resident: { 1 << 20 })
         let cache = MemoryCache<Int, Int>(options: .init(pressureMonitor: monitor))
         for round in 0..<20 {
             for key in 0..<10 { cache.setValue(round, forKey: key, cost: cost) }
@@ -131,24 +131,30 @@ import _CacheTestSupport
         #expect(cache.bytes >= Self.floor / 2)
     }
 
-    /// A cost of a hundredth of what a value takes: where nobody counts what is in use, the caches may hold all that
-    /// the process has taken.
-    @Test func costsThatAreTooSmallHoldNoMoreThanTheProcess() throws {
+    /// A cost of a hundredth of what a value takes, and a monitor for each cache: they may hold all that the process has
+    /// taken, by the allocator's count or, where there is none, in memory.
+    @Test(arguments: [true, false], [1, 2, 16])
+    func whatCachesAreTakenForHoldsNoMoreThanTheFloor(hasCensus: Bool, monitors: Int) throws {
         let process = try Process()
-        let held = Mutex<QueueCache?>(nil)
-        let (governor, _) = try governor(process, others: 201 << 20) {
-            held.withLock { $0?.bytes }
+        let resident: @Sendable () -> Int? = { process.inCaches }
+        let governors = try (0..<monitors).map { _ in
+            try governor(
+                process,
+                others: 201 << 20,
+                census: { hasCensus ? HeapCensus(held: process.inCaches + 1, holes: 0) : nil },
+                resident: resident
+            ).0
         }
-        let cache = QueueCache(governor: governor, costPercent: 1)
-        held.withLock { $0 = cache }
-        for _ in 0..<2000 {
-            cache.insert([UInt8](repeating: 1, count: 64 << 10))
-            try process.note(cache)
+        let caches = governors.map { QueueCache(governor: $0, costPercent: 1) }
+        for round in 0..<max(100, 2000 / monitors) {
+            for cache in caches {
+                cache.insert([UInt8](repeating: UInt8(truncatingIfNeeded: round), count: 64 << 10))
+                try process.note(cache)
+            }
         }
-        try evictWhatMayGo(governor)
-        #expect(process.used < Self.marks.last, "\(process.used >> 20) MiB")
-        #expect(cache.bytes <= 2 * Self.floor, "\(cache.bytes >> 10) KiB")
-        held.withLock { $0 = nil }
+        for governor in governors { try evictWhatMayGo(governor) }
+        let held = caches.reduce(0) { $0 + $1.bytes }
+        #expect(process.used < Self.marks.last && held <= 2 * Self.floor, "\(held >> 10) KiB")
     }
 
     /// A process that rests beside memory that stays makes room once, and looks on.

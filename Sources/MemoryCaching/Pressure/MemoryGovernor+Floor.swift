@@ -25,33 +25,28 @@ extension MemoryGovernor {
         let announced = state.withLock { $0.announcements.held }
         guard bytes > 0, look.used + announced < look.marks.last else { return evict(bytes) }
         let floor = PressureEpisode.floor(budget: look.reading.leastLimit)
-        var beyond = bytesHeld(of: look.limit) - Double(floor)
-        if beyond < Double(bytes) {
+        var held = measure(visitingEntries: false).bytes
+        let counted = state.withLock { $0.counted }
+        if held - Double(floor) < Double(bytes) || held > Double(counted ?? look.limit) {
             // Entries that have come since may be larger than they are taken for.
             let isNew = state.withLock { state in
                 collectSpent(&state)
                 return state.countedAt != state.expected
             }
             if isNew { takeCensus(at: now(), .brink) }
-            beyond = bytesHeldAtMost(of: look.limit) - Double(floor)
+            held = bytesHeld(of: look.limit)
         }
-        return evict(Int(min(Double(bytes), max(0, beyond))))
+        return evict(Int(min(Double(bytes), max(0, held - Double(floor)))))
     }
 
-    /// About what the caches hold. Costs that claim more than the limit are no sizes in bytes: then, what the process
-    /// has in memory.
+    /// What the caches hold: as they are measured, all that the process has taken since its first cache at least, and
+    /// no more than it has in use. That is by the allocator's count. Where there is none, what is in memory tells of
+    /// costs that claim more than the limit, which are no sizes in bytes.
     private func bytesHeld(of limit: Int) -> Double {
         let measured = measure(visitingEntries: false).bytes
-        guard measured > Double(limit), let resident = residentBytes() else { return measured }
-        return min(measured, Double(resident))
-    }
-
-    /// The same, and all that the process has taken since its first cache at least: what is in use by the allocator's
-    /// count, where it counts.
-    private func bytesHeldAtMost(of limit: Int) -> Double {
-        let held = bytesHeld(of: limit)
         let (counted, before) = state.withLock { ($0.counted, $0.inUseBefore ?? 0) }
-        guard let inUse = counted ?? residentBytes() else { return held }
-        return max(held, Double(inUse - before))
+        guard let inUse = counted ?? residentBytes() else { return measured }
+        let most = counted != nil || measured > Double(limit) ? Double(inUse) : .infinity
+        return max(min(measured, most), Double(inUse - before))
     }
 }

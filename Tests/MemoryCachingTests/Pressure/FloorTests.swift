@@ -75,10 +75,19 @@ import _CacheTestSupport
     }
 
     /// Costs that are no sizes in bytes say nothing of what caches hold.
-    @Test(arguments: usages, [1 << 40, .max])
-    func costsThatClaimMoreThanThereIsTakeNothing(others: Int, cost: Int) throws {
+    @Test(
+        arguments: [201 << 20, 229 << 20, 240 << 20],
+        [(1 << 20, true), (1 << 40, false), (.max, true), (.max, false)]
+    )
+    func costsThatClaimMoreThanThereIsTakeNothing(others: Int, claim: (cost: Int, isCounted: Bool)) throws {
         let process = try Process()
-        let (governor, monitor) = try governor(process, others: others, resident: { 1 << 20 })
+        let (cost, isCounted) = claim
+        let (governor, monitor) = try governor(
+            process,
+            others: others,
+            census: { isCounted ? HeapCensus(held: 1 << 20, holes: 0) : nil },
+            resident: { 1 << 20 }
+        )
         let cache = MemoryCache<Int, Int>(options: .init(pressureMonitor: monitor))
         for round in 0..<20 {
             for key in 0..<10 { cache.setValue(round, forKey: key, cost: cost) }

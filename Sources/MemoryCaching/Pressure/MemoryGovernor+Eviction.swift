@@ -184,7 +184,8 @@ extension MemoryGovernor {
     ///
     /// Where values of many ages share their pages, the allocator can return nothing however much is evicted. What is
     /// free is then room for the insertions to come, and four times what is missing is enough of it. But in the last
-    /// thirty-second before the limit eviction goes on whatever it costs.
+    /// thirty-second before the limit eviction goes on whatever it costs. Where the last step brought little, the next
+    /// one waits: see ``ReliefPacing``.
     private func stepBackFromBrink(at first: AdmissionLedger.Look) {
         let begin = now()
         let (mayHelp, isFirst) = state.withLock { state in

@@ -15,7 +15,10 @@ extension MemoryGovernor.State {
     mutating func look(_ reading: MemoryGauge.Reading, now: UInt64) -> AdmissionLedger.Look {
         var bytes = reserve.bytes(limit: reading.limit, burst: MemoryReserve.burstBytes, now: now)
         if !announcements.isEmpty { bytes = max(bytes, announcedReserve(reading.limit)) }
-        return AdmissionLedger.Look(reading, reserve: bytes)
+        let look = AdmissionLedger.Look(reading, reserve: bytes)
+        roomPacing.note(look)
+        brinkPacing.note(look)
+        return look
     }
 
     /// Takes note that usage, at `look`, has grown by `rise` bytes beyond what insertions were charged.

@@ -29,6 +29,12 @@ struct ReliefPacing: Sendable {
         last = (look.used, end, max(Self.pause, Self.distance * min(max(begin, end) - begin, 1_000_000_000)))
     }
 
+    /// Takes note of a look: below the mark everything begins anew. What was tried before says nothing of caches that have
+    /// been filled since.
+    mutating func note(_ look: AdmissionLedger.Look) {
+        if look.untilMark >= 0 { last = nil }
+    }
+
     /// Whether another attempt may bring something at `now`.
     func mayHelp(_ look: AdmissionLedger.Look, now: UInt64) -> Bool {
         guard let last, look.used < look.marks.last else { return true }

@@ -37,6 +37,16 @@ import Testing
         #expect(pacing.mayHelp(look(236), now: 3_610_000_000_000))
     }
 
+    @Test func belowTheMarkEverythingBeginsAnew() {
+        var pacing = ReliefPacing()
+        let marks = look(0).marks
+        pacing.tried(look(236), bringing: 0, from: 0, to: 1000)
+        pacing.note(.init(limit: marks.limit, used: marks.mark + 4096))
+        #expect(!pacing.mayHelp(look(236), now: 2000))
+        pacing.note(.init(limit: marks.limit, used: marks.mark))
+        #expect(pacing.mayHelp(look(236), now: 2000))
+    }
+
     @Test func aClockThatJumpsBackPutsNothingOff() {
         var pacing = ReliefPacing()
         pacing.tried(look(236), bringing: 0, from: 5_000_000_000, to: 1_000_000_000)

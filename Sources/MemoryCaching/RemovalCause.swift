@@ -19,6 +19,6 @@ public enum RemovalCause: Sendable, Hashable, CaseIterable {
     case discarded
     /// A new value was set for the key.
     case replaced
-    /// Somebody removed it.
+    /// Somebody removed it. ``MemoryCache/removeAll()`` tells this of entries whose lifetime is over, too.
     case removed
 }

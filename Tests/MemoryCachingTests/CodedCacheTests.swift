@@ -76,6 +76,59 @@ struct CodedCacheTests {
         #expect(cache.bytes.statistics.loads == 1)
     }
 
+    /// A cache that keeps what has expired, with an expired entry of each version: 1 stands for no value.
+    func expired(_ clock: ManualClock, softLoadTimeout: Duration? = nil) throws -> CodedCache<Int, String> {
+        let cache = CodedCache<Int, String>(
+            options: .init(
+                expiresAfter: .seconds(10),
+                keepsExpiredFor: .seconds(60),
+                softLoadTimeout: softLoadTimeout,
+                clock: clock
+            ),
+            codec: .string
+        )
+        cache.bytes.setBytes([0xFF, 0xFE], forKey: 1)
+        try cache.setValue("old", forKey: 2)
+        clock.advance(by: .seconds(20))
+        return cache
+    }
+
+    @Test("Expired bytes of another version are no fallback when a load fails")
+    func failureOverExpired() async throws {
+        let cache = try expired(ManualClock())
+        await #expect(throws: Trouble.now) { try await cache.value(forKey: 1) { throw Trouble.now } }
+        #expect(cache.bytes.statistics.loads == 1)
+        #expect(try await cache.value(forKey: 2) { throw Trouble.now } == "old")
+        await #expect(throws: Trouble.now) { try await cache.values(forKeys: [1]) { _ in throw Trouble.now } }
+        #expect(try await cache.values(forKeys: [2]) { _ in throw Trouble.now } == [2: "old"])
+        let statistics = cache.bytes.statistics
+        #expect(statistics.loads == 4 && statistics.fallbacks == 2)
+    }
+
+    @Test("Nor when it takes long: who asks waits for it")
+    func slowLoadOverExpired() async throws {
+        let clock = ManualClock()
+        let cache = try expired(clock, softLoadTimeout: .seconds(2))
+        let (gate, calls) = (Gate(), Counter())
+        let ask: @Sendable () async throws -> String = {
+            try await cache.value(forKey: 1) {
+                calls.increment()
+                await gate.pass()
+                return "new"
+            }
+        }
+        let first = Task { try await ask() }
+        await yieldUntil { clock.sleeperCount == 1 && calls.value == 1 }
+        clock.advance(by: .seconds(2))
+        await yieldUntil { cache.bytes.loading.flights.flight(of: 1)?.isOverdue ?? true }
+        let second = Task { try await ask() }
+        await yieldUntil { cache.bytes.loading.waiterCount(forKey: 1) == 2 || cache.bytes.statistics.fallbacks > 0 }
+        gate.open()
+        #expect(try await first.value == "new")
+        #expect(try await second.value == "new")
+        #expect(calls.value == 1 && cache.bytes.statistics.fallbacks == 0)
+    }
+
     @Test("Bulk loads and get-or-set find, make and store values, and replace bytes that stand for none")
     func more() async throws {
         let cache = CodedCache<Int, String>(codec: .string)

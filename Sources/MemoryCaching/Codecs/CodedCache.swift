@@ -12,8 +12,9 @@
 /// ```
 ///
 /// Each hit decodes, so that codecs should be fast. Bytes that the codec does not understand, as those that another
-/// version has encoded, are taken for missing; in the statistics, which count bytes, they are a hit. All else is as
-/// with ``PurgeableCache``, which is at ``bytes``.
+/// version has encoded, are taken for missing, also where they would be a fallback
+/// (``MemoryCacheOptions/keepsExpiredFor``); in the statistics, which count bytes, they are a hit. All else is as with
+/// ``PurgeableCache``, which is at ``bytes``.
 public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The cache of the encoded values: limits, statistics, removals and keys.
     public let bytes: PurgeableCache<Key>
@@ -39,7 +40,8 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
             name: name,
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
-            options: options
+            options: options,
+            mayFallBack: { (try? Self.decode($0, by: codec)) != nil }
         )
         self.codec = codec
     }
@@ -172,7 +174,9 @@ public final class CodedCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         bytes.removeBytes(forKey: key) { (try? decode($0)) == nil }
     }
 
-    private func decode(_ bytes: [UInt8]) throws -> Value {
+    private func decode(_ bytes: [UInt8]) throws -> Value { try Self.decode(bytes, by: codec) }
+
+    private static func decode(_ bytes: [UInt8], by codec: some CacheCodec<Value>) throws -> Value {
         // Not `bytes.span`, which needs macOS 26.
         try bytes.withUnsafeBytes { try codec.decode(RawSpan(_unsafeBytes: $0)) }
     }

@@ -12,7 +12,8 @@ public struct CacheLoad<Key: Hashable & Sendable>: Sendable {
     public enum Reason: Sendable, Hashable {
         /// Somebody asked for a key that was not there.
         case miss
-        /// A value, or several of one call, were in their stale window.
+        /// A value, or several of one call, were in their stale window; or somebody asked for a load though a value may
+        /// be there.
         case refresh
         /// Somebody asked for several keys that were not there.
         case bulk

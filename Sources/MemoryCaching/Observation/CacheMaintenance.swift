@@ -83,7 +83,8 @@ extension CacheMaintenance: Service {}
 #endif
 
 extension MemoryCache {
-    /// Removes all expired entries. Lookups do not find them in any case; this frees their memory.
+    /// Removes all expired entries, but for those that are still kept as fallbacks
+    /// (``MemoryCacheOptions/keepsExpiredFor``). Lookups do not find them in any case; this frees their memory.
     ///
     /// - Complexity: O(*e*) for *e* expired entries, and one visit to each shard.
     public func removeExpired() { engine.removeExpired() }

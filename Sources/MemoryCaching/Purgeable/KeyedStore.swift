@@ -10,8 +10,13 @@ internal import ForkSafety
 @usableFromInline
 struct KeyedStore<Key: Hashable & Sendable>: Sendable {
     let store: PurgeableStore
+    /// Whether these expired bytes may be a fallback; nil where all may.
+    private let mayFallBack: (@Sendable ([UInt8]) -> Bool)?
 
-    init(_ store: PurgeableStore) { self.store = store }
+    init(_ store: PurgeableStore, mayFallBack: (@Sendable ([UInt8]) -> Bool)? = nil) {
+        self.store = store
+        self.mayFallBack = mayFallBack
+    }
 
     /// The bits of an integer key; nil for all other keys. Decided at compile time where the key type is known.
     @inlinable
@@ -79,7 +84,8 @@ extension KeyedStore: LoadStore {
     func value(forKey key: Key) -> [UInt8]? { store.bytes(forKey: key) }
 
     func fallback(forKey key: Key) -> [UInt8]? {
-        store.lifetimes.fallback == 0 ? nil : sight(key, countsFallback: true).bytes
+        guard store.lifetimes.fallback > 0, let bytes = sight(key, countsFallback: true).bytes else { return nil }
+        return mayFallBack?(bytes) ?? true ? bytes : nil
     }
 
     func peekValue(forKey key: Key) -> [UInt8]? { sight(key).bytes }

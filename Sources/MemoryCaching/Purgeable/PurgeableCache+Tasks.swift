@@ -111,6 +111,7 @@ extension PurgeableCache {
         return entries
     }
 
-    /// Removes all expired entries. Lookups do not find them in any case; this frees their memory.
+    /// Removes all expired entries, but for those that are still kept as fallbacks
+    /// (``MemoryCacheOptions/keepsExpiredFor``). Lookups do not find them in any case; this frees their memory.
     public func removeExpired() { store.removeExpired() }
 }

@@ -57,8 +57,27 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             countLimit: countLimit,
             totalCostLimit: totalCostLimit,
             options: options,
+            mayFallBack: nil
+        )
+    }
+
+    /// A cache whose expired bytes are a fallback only where `mayFallBack`, if there is one, says so. It runs outside every
+    /// lock.
+    convenience init(
+        name: String,
+        countLimit: Int,
+        totalCostLimit: Int,
+        options: MemoryCacheOptions<Key, [UInt8]>,
+        mayFallBack: (@Sendable ([UInt8]) -> Bool)?
+    ) {
+        self.init(
+            name: name,
+            countLimit: countLimit,
+            totalCostLimit: totalCostLimit,
+            options: options,
             pool: .shared,
-            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil
+            governor: options.evictsUnderMemoryPressure ? .listening(to: options.pressureMonitor) : nil,
+            mayFallBack: mayFallBack
         )
     }
 
@@ -94,7 +113,8 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
         log: SegmentLog? = nil,
         pool: PurgeablePool,
         governor: MemoryGovernor?,
-        ordinaryLimit: Int? = nil
+        ordinaryLimit: Int? = nil,
+        mayFallBack: (@Sendable ([UInt8]) -> Bool)? = nil
     ) {
         var observer: PurgeableStore.Observer?
         if let handler = options.removalHandler {
@@ -116,7 +136,12 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
             ),
             observer: observer
         )
-        loading = Loader(into: KeyedStore(store), options: options, clock: store.lifetimes.clock, cost: nil)
+        loading = Loader(
+            into: KeyedStore(store, mayFallBack: mayFallBack),
+            options: options,
+            clock: store.lifetimes.clock,
+            cost: nil
+        )
     }
 
     // MARK: Settings

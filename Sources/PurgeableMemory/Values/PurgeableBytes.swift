@@ -22,7 +22,7 @@
 /// allocated memory, which only ``discardContentIfPossible()`` frees; many small values belong in a `PurgeableCache`.
 /// Where the kernel refuses to take pages back (locked memory, old kernels) all values are such ordinary memory.
 ///
-/// A child of `fork(2)` sees every value of its parent as gone.
+/// A child of `fork(2)` sees every value of its parent that lives in pages of its own as gone.
 ///
 /// - Note: Memory that the kernel may take is still counted in the resident size of the process.
 public final class PurgeableBytes: DiscardableContent, Sendable {

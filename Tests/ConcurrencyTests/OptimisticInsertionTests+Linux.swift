@@ -43,8 +43,15 @@ extension OptimisticInsertionTests {
                     if !overtakes { return }
                     _ = shard.pointee.evict(UInt32(slot), residents: 2000, cause: .countLimit)
                     let hash = Self.hash(2000, in: engine)
-                    let newcomer = engine.prepare(Tagged(2000), hash, cost: 0, recomputeCost: nil, lifetime: nil)
-                    shard.pointee.insert(2000, Tagged(2000), newcomer)
+                    var newcomer = engine.prepare(Tagged(2000), hash, cost: 0, recomputeCost: nil, lifetime: nil)
+                    let keepsTable = shard.pointee.keepsTable
+                    shard.pointee.insert(
+                        2000,
+                        Tagged(2000),
+                        &newcomer,
+                        keepsTable: keepsTable,
+                        sparesTable: false
+                    )
                 }
                 signal(SIGSEGV) { _ in onFault() }
                 signal(SIGBUS) { _ in onFault() }

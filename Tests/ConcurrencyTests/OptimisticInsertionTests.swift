@@ -127,7 +127,7 @@ struct OptimisticInsertionTests {
             var newcomer = engine.prepare(Tagged(key), hash, cost: 0, recomputeCost: nil, lifetime: nil)
             shard.pointee.admit(hash, &newcomer.info, residents: 100)
             var departures = EntryDepartures<Int, Tagged>()
-            engine.store(Tagged(key), forKey: key, newcomer, shard, 0, isInOrder: false, into: &departures)
+            engine.store(Tagged(key), forKey: key, &newcomer, shard, 0, isInOrder: false, into: &departures)
             let isOpen = ShardLock(guarding: shard).isInserting
             let after = shard.pointee.storage
             if isOpen { open += 1 } else { closed += 1 }
@@ -213,7 +213,7 @@ struct OptimisticInsertionTests {
             let hash = Self.hash(key, in: engine)
             let (shard, none) = engine.locate(key, hash, toSet: true)
             #expect(none == 0)
-            let storage = shard.pointee.storage
+            var storage = shard.pointee.storage
             let victim = shard.pointee.order.least(for: .countLimit)
             storage.unlink(victim, hash: storage.hash(of: victim))
             storage.view[victim].pointee.info.bits |= EntryInfo.touched

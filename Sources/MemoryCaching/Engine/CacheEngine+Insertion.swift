@@ -160,7 +160,7 @@ extension CacheEngine {
         var isInOrder = slot != 0
         switch makeRoom(for: &newcomer, replacing: slot, &isInOrder, in: shard, into: &departures) {
         case .made:
-            store(value, forKey: key, newcomer, shard, slot, isInOrder: isInOrder, into: &departures)
+            store(value, forKey: key, &newcomer, shard, slot, isInOrder: isInOrder, into: &departures)
             return .stored
         case .refused:
             refuse(value, forKey: key, newcomer, shard, 0, into: &departures)
@@ -194,7 +194,7 @@ extension CacheEngine {
     func store(
         _ value: Value,
         forKey key: Key,
-        _ newcomer: Newcomer,
+        _ newcomer: inout Newcomer,
         _ shard: ShardPointer,
         _ slot: UInt32,
         isInOrder: Bool,
@@ -202,10 +202,13 @@ extension CacheEngine {
     ) {
         if slot == 0 {
             if shard.pointee.storage.isFull { makeSlot(in: shard, into: &departures) }
-            if shard.pointee.keepsTable, !shard.pointee.storage.hasPlace(sparing: shard.pointee.sparesTable) {
+            let sparesTable = shard.pointee.sparesTable
+            var keepsTable = shard.pointee.keepsTable
+            if keepsTable, !shard.pointee.storage.hasPlace(sparing: sparesTable) {
                 stopHits(in: shard)
+                keepsTable = false
             }
-            shard.pointee.insert(key, value, newcomer)
+            shard.pointee.insert(key, value, &newcomer, keepsTable: keepsTable, sparesTable: sparesTable)
             // Of few entries each one tells; of many, the others are told now and then.
             if shard.pointee.isFew { shard.pointee.publish() }
         } else {

@@ -97,7 +97,7 @@ extension CacheEngine {
             if slot == 0 { room.pointee.giveBack(places: 1, cost: 0) }
             return nil
         }
-        store(value, forKey: key, newcomer, shard, slot, isInOrder: slot != 0, into: &departures)
+        store(value, forKey: key, &newcomer, shard, slot, isInOrder: slot != 0, into: &departures)
         shard.pointee.publish()
         return .stored
     }

@@ -235,6 +235,15 @@ struct EntryStorage<Key: Hashable, Value> {
         keepsTable: Bool = false,
         sparing: Bool = false
     ) -> Entry<Key, Value> {
+        let (entry, areCrowded) = take(slot, hash: hash)
+        if areCrowded, !keepsTable { spread(sparing: sparing) }
+        return entry
+    }
+
+    /// The same; leaves it to the caller to spread the hashes where it says that keys crowd.
+    @inlinable
+    @inline(always)
+    mutating func take(_ slot: UInt32, hash: UInt64) -> (entry: Entry<Key, Value>, areCrowded: Bool) {
         if oldTable != nil { moveWords() }
         let passed = unlink(slot, hash: hash)
         let entry = (entries + Int(slot)).move()
@@ -243,8 +252,7 @@ struct EntryStorage<Key: Hashable, Value> {
         meta.pointee.next = firstVacant
         firstVacant = slot
         held &-= 1
-        if KeyHash<Key>.isInteger, passed > Self.crowd, noteCrowd(passed), !keepsTable { spread(sparing: sparing) }
-        return entry
+        return (entry, KeyHash<Key>.isInteger && passed > Self.crowd && noteCrowd(passed))
     }
 
     /// In a table whose words move to another one: a word of no slot, in place of one that was removed. No words move
@@ -252,9 +260,11 @@ struct EntryStorage<Key: Hashable, Value> {
     @inlinable @inline(always) static var removedWord: UInt32 { tagMask }
 
     /// Takes the word of `slot` out of the table that it is in; returns how many words behind it were looked at.
+    ///
+    /// Mutating, as what it calls is, so that it reads in place: what only reads is given a copy of all pointers.
     @inlinable
     @discardableResult
-    func unlink(_ slot: UInt32, hash: UInt64) -> UInt {
+    mutating func unlink(_ slot: UInt32, hash: UInt64) -> UInt {
         var index = layout.home(Self.placed(hash, by: layout))
         while true {
             let word = table[Int(bitPattern: index)]
@@ -274,7 +284,7 @@ struct EntryStorage<Key: Hashable, Value> {
     /// returns how many words it has looked at.
     @inlinable
     @discardableResult
-    func empty(_ first: UInt) -> UInt {
+    mutating func empty(_ first: UInt) -> UInt {
         var hole = first
         var index = hole
         // Words without a gap before the first hole; not known before it is asked for.
@@ -304,9 +314,12 @@ struct EntryStorage<Key: Hashable, Value> {
     }
 
     /// Words before `index` up to the next empty one, counted to 16.
+    ///
+    /// Out of line: the compiler unrolls it, and where it is inlined works out all sixteen places for each removal,
+    /// though most ask for none.
     @inlinable
-    @inline(always)
-    func lengthOfRun(before index: UInt) -> UInt {
+    @inline(never)
+    mutating func lengthOfRun(before index: UInt) -> UInt {
         var run: UInt = 0
         while run < 16, table[Int(bitPattern: (index &- run &- 1) & layout.mask)] != 0 { run &+= 1 }
         return run

@@ -47,8 +47,16 @@ extension Shard {
     func publishTable() { tablePlace.publish(storage.table, capacity: storage.layout.size) }
 
     /// Puts a new entry in, whose room is reserved and whose level and flags are set.
+    ///
+    /// The newcomer is not changed; handed over as it is, it would be copied.
     @inlinable
-    mutating func insert(_ key: Key, _ value: Value, _ newcomer: Newcomer) {
+    mutating func insert(
+        _ key: Key,
+        _ value: Value,
+        _ newcomer: inout Newcomer,
+        keepsTable: Bool,
+        sparesTable: Bool
+    ) {
         let (info, hash) = (newcomer.info, newcomer.hash)
         let entry = Entry(meta: EntryMeta(info: info), key: key, value: value)
         let slot = storage.insert(entry, hash: hash, keepsTable: keepsTable, sparing: sparesTable)
@@ -134,7 +142,9 @@ extension Shard {
         counters.removals[cause] &+= 1
         // The governor counts for itself what it has evicted.
         if cause != .memoryPressure { release(storage.cost(of: slot)) }
-        return storage.remove(slot, hash: hash, keepsTable: keepsTable, sparing: sparesTable)
+        let (entry, areCrowded) = storage.take(slot, hash: hash)
+        if areCrowded, !keepsTable { storage.spread(sparing: sparesTable) }
+        return entry
     }
 
     /// Whether the lifetime of the entry at `slot` is over. It may still be there as a fallback.

@@ -158,6 +158,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// How long an entry of `info` may stay, in units of L.
     @inlinable
+    @inline(always)
     mutating func stayBought(by info: EntryInfo) -> Float {
         let weight = weights.weight(level: info.has(EntryInfo.firstStay) ? 0 : info.level)
         return weights.stay(weight: weight, density: info.density)

@@ -141,6 +141,43 @@ struct EnginePolicyTests {
         #expect(abs(ghost.age - 90) < 90)
     }
 
+    @Test("each of few heirs remembers the youngest of what was evicted, and of many none", arguments: [1, 2, 4, 16])
+    func ghostsOfHeirs(heirs: Int) {
+        var table = GhostTable()
+        defer { table.deallocate() }
+        // Of which no two have one fingerprint in one set.
+        var random = SplitMix64(seed: 7)
+        let hashes = (0..<1000).map { _ in random.next() }
+        // Others before, by which the ages at the end become known.
+        for number in -4000..<0 {
+            table.put(random.next(), class: 0, inflation: 8 + Double(number) / 500, stay: 1, residents: 1000)
+        }
+        for (number, hash) in hashes.enumerated() {
+            table.put(hash, class: number % 4, inflation: 8 + Double(number) / 500, stay: 1, residents: 1000)
+        }
+        var copied = table.copy()
+        defer { copied.deallocate() }
+        let remembered = hashes.indices.filter { copied.take(hashes[$0], inflation: 10) != nil }
+        #expect(remembered.count > 600)
+        var inherited = table.inherited(byEachOf: heirs, inflation: 10)
+        defer { inherited.deallocate() }
+        #expect(inherited.capacity == (heirs > 4 ? 0 : table.capacity / heirs))
+        #expect(inherited.meanAge == table.meanAge && inherited.unit == table.unit)
+        if heirs > 4 { return }
+        var found: [Int] = []
+        for number in hashes.indices {
+            guard let ghost = inherited.take(hashes[number], inflation: 10) else { continue }
+            found.append(number)
+            #expect(ghost.class == number % 4 && abs(ghost.age - (2 - Double(number) / 500)) < 0.1)
+        }
+        if heirs == 1 { #expect(found == remembered) }
+        // As many as there are places for, but for sets that got fewer than eight and places that more than eight want.
+        #expect(found.count >= min(remembered.count, inherited.capacity) / 2)
+        let youngest = remembered.suffix(inherited.capacity)
+        #expect(found.allSatisfy { $0 >= youngest.first! - 500 })
+        #expect(Set(found).intersection(youngest).count >= found.count * 3 / 4)
+    }
+
     @Test("the learner keeps a class longer whose ghosts return, and lets one go that earns nothing")
     func learner() {
         var learner = PolicyLearner()

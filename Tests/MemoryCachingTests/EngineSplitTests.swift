@@ -155,4 +155,35 @@ struct EngineSplitTests {
         #expect(engine.setValue(1, forKey: -1, cost: 1_000_000))
         engine._checkInvariants()
     }
+
+    @Test("what was evicted before a split is remembered after it", arguments: [1, most / 2])
+    func ghosts(shards: Int) {
+        let probe = CacheEngine<Int, Int>()
+        let splits = fill(probe, beyond: shards) { $0 }
+        // Seven eighths of what is divided, so that all that comes then evicts; and then more of them, which are small.
+        let engine = CacheEngine<Int, Int>(totalCostLimit: splits / 8 * 7 * 10)
+        for key in 0..<splits * 2 { engine.setValue(key, forKey: key, cost: 10) }
+        let before = engine.shardCount
+        var key = splits * 2
+        while engine.shardCount == before {
+            engine.setValue(key, forKey: key, cost: 1)
+            key += 1
+        }
+        #expect(engine.shardCount > shards)
+        let evicted = Set((0..<splits * 2).filter { engine.value(forKey: $0) == nil }.suffix(100))
+        for key in evicted { engine.setValue(key, forKey: key, cost: 1) }
+        var returned = 0
+        engine.forEachShard { shard in
+            shard.pointee.storage.forEachSlot { slot in
+                let info = shard.pointee.storage.view[slot].pointee.info
+                if evicted.contains(shard.pointee.storage.entries[Int(slot)].key), !info.has(EntryInfo.firstStay) {
+                    returned += 1
+                }
+            }
+        }
+        // Of what went within one turnover none is younger than the other, so a share of it is remembered.
+        let heirs = engine.shardCount / before
+        #expect(returned >= (heirs > 4 ? 0 : 70 / heirs), "of \(evicted.count), with \(heirs) heirs")
+        engine._checkInvariants()
+    }
 }

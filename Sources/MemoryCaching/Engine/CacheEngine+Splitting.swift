@@ -90,7 +90,11 @@ extension CacheEngine {
         let count = 1 << Int(word & 63)
         let heirs = stride(from: index, to: count, by: step)
         // Nobody writes into the new shards before they say that their entries are here.
-        for index in heirs { Self.shard(index, of: word).pointee.inherit(from: origin, heirs: count / step) }
+        let ghosts = origin.pointee.ghosts.inherited(byEachOf: count / step, inflation: origin.pointee.inflation)
+        for index in heirs {
+            Self.shard(index, of: word).pointee.inherit(from: origin, heirs: count / step, ghosts.copy())
+        }
+        ghosts.deallocate()
         moveEntries(from: origin, to: word)
         Self.shard(index, of: word).pointee.inheritCounts(from: origin)
         origin.pointee.room.pointee.giveBack(places: 0, cost: origin.pointee.stock)

@@ -11,17 +11,16 @@ extension Shard {
         mutating get { (leastHeight(for: .memoryPressure), leastHeight(for: .costLimit)) }
     }
 
-    /// Takes over what the policy has learned in `old`, before any entry comes, and memory for the share of one of so
-    /// many heirs, which else would be asked of the kernel and moved several times over.
+    /// Takes over what the policy has learned in `old`, and `ghosts`, before any entry comes, and memory for the share
+    /// of one of so many heirs, which else would be asked of the kernel and moved several times over.
     @usableFromInline
-    mutating func inherit(from old: UnsafeMutablePointer<Shard>, heirs: Int) {
+    mutating func inherit(from old: UnsafeMutablePointer<Shard>, heirs: Int, _ ghosts: GhostTable) {
         base = old.pointee.base
         inflation = old.pointee.inflation
         // Else an entry's epoch comes again, and uses of it move nothing while it does.
         epoch = old.pointee.epoch
         weights = old.pointee.weights
-        ghosts.meanAge = old.pointee.ghosts.meanAge
-        ghosts.unit = old.pointee.ghosts.unit
+        self.ghosts = ghosts
         storage.generation = old.pointee.storage.generation
         storage.stable = old.pointee.storage.stable
         storage.reserve(old.pointee.storage.count / heirs)

@@ -99,7 +99,7 @@ struct OptimisticInsertionTests {
         #expect(Self.look(40, in: engine) == .nothing)
         // An entry must be there to be taken out, or the engine would end with one that is in no queue.
         shard.pointee.storage.entries[Int(next)] = left
-        _ = shard.pointee.storage.remove(next, hash: Self.hash(40, in: engine), keepsTable: true)
+        _ = shard.pointee.storage.take(next, hash: Self.hash(40, in: engine))
         engine.unlock(shard)
     }
 

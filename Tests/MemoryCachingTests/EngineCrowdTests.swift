@@ -276,3 +276,17 @@ struct EngineCrowdTests {
         for key in keys.dropFirst(700) { #expect(engine.value(forKey: key) == key) }
     }
 }
+
+extension EntryStorage {
+    /// Takes an entry out as a shard does.
+    mutating func remove(
+        _ slot: UInt32,
+        hash: UInt64,
+        keepsTable: Bool = false,
+        sparing: Bool = false
+    ) -> Entry<Key, Value> {
+        let (entry, areCrowded) = take(slot, hash: hash)
+        if areCrowded, !keepsTable { spread(sparing: sparing) }
+        return entry
+    }
+}

@@ -156,7 +156,7 @@ struct EngineSplitTests {
         engine._checkInvariants()
     }
 
-    @Test("what was evicted before a split is remembered after it", arguments: [1, most / 2])
+    @Test("what was evicted before a split is remembered by few heirs, not by many", arguments: [1, most / 2])
     func ghosts(shards: Int) {
         let probe = CacheEngine<Int, Int>()
         let splits = fill(probe, beyond: shards) { $0 }
@@ -181,9 +181,10 @@ struct EngineSplitTests {
                 }
             }
         }
-        // Of what went within one turnover none is younger than the other, so a share of it is remembered.
+        // Of what went within one turnover none is younger than the other, so a share of it is remembered; with many
+        // heirs none is, but for a fingerprint that happens to be another's.
         let heirs = engine.shardCount / before
-        #expect(returned >= (heirs > 4 ? 0 : 70 / heirs), "of \(evicted.count), with \(heirs) heirs")
+        #expect(heirs > 4 ? returned <= 2 : returned >= 70 / heirs, "\(returned) of \(evicted.count), \(heirs) heirs")
         engine._checkInvariants()
     }
 }

@@ -226,21 +226,8 @@ struct EntryStorage<Key: Hashable, Value> {
         return (index, Self.tag(placed), layout.distance(from: home, to: index))
     }
 
-    /// Takes the entry, whose hash is `hash`, out of the table and its slot.
-    @inlinable
-    @inline(always)
-    mutating func remove(
-        _ slot: UInt32,
-        hash: UInt64,
-        keepsTable: Bool = false,
-        sparing: Bool = false
-    ) -> Entry<Key, Value> {
-        let (entry, areCrowded) = take(slot, hash: hash)
-        if areCrowded, !keepsTable { spread(sparing: sparing) }
-        return entry
-    }
-
-    /// The same; leaves it to the caller to spread the hashes where it says that keys crowd.
+    /// Takes the entry, whose hash is `hash`, out of the table and its slot. Where it says that keys crowd, hashes are to
+    /// be spread, unless the table must be kept: the caller finds that out where it is asked for, which is seldom.
     @inlinable
     @inline(always)
     mutating func take(_ slot: UInt32, hash: UInt64) -> (entry: Entry<Key, Value>, areCrowded: Bool) {

@@ -92,6 +92,22 @@ import Testing
         #expect(gauge.read(now: 1)?.used == 50 << 20)
     }
 
+    /// For the sake of RLIMIT_AS and RLIMIT_DATA the kernel takes no pages.
+    @Test func saysWhetherTheNearestLimitCountsWhatIsMapped() throws {
+        let before = try #require(gauge.read(now: 1))
+        #expect(!before.countsMapped && !before.isMappingLimited)
+        try tree.write(
+            "Max address space         209715200            unlimited            bytes\n",
+            "proc/self/limits"
+        )
+        try tree.write("\(20 << 20 / Platform.pageSize) 100 0 0 0 0 0\n", "proc/self/statm")
+        let far = try #require(gauge.read(now: 2_000_000_000))
+        #expect(far.limit == 100 << 20 && !far.countsMapped && far.isMappingLimited)
+        try tree.write("\(180 << 20 / Platform.pageSize) 100 0 0 0 0 0\n", "proc/self/statm")
+        let near = try #require(gauge.read(now: 3_000_000_000))
+        #expect(near.limit == 200 << 20 && near.countsMapped && near.isMappingLimited)
+    }
+
     @Test func nothingReadableIsNoReading() throws {
         _ = gauge.read(now: 1)
         try tree.delete("sys/fs/cgroup/app")

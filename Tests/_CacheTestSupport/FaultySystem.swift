@@ -14,6 +14,7 @@ package final class FaultySystem: Sendable {
         var mapError: CInt = 0
         var largestMapping = Int.max
         var residencyError: CInt = 0
+        var limit: Int?
         var calls: [PageAdvice: Int] = [:]
         var mapped = 0
     }
@@ -28,6 +29,9 @@ package final class FaultySystem: Sendable {
     /// Mappings of more than `byteCount` bytes are refused, as RLIMIT_AS would.
     package func refuseMappings(above byteCount: Int) { state.withLock { $0.largestMapping = byteCount } }
 
+    /// No more than `byteCount` bytes may be mapped from now on, as below RLIMIT_AS.
+    package func limitMapping(to byteCount: Int = .max) { state.withLock { $0.limit = byteCount } }
+
     /// The census answers `error`, ENOMEM unless it is given.
     package func refuseResidency(with error: CInt = 12) { state.withLock { $0.residencyError = error } }
 
@@ -41,7 +45,10 @@ package final class FaultySystem: Sendable {
     package var system: PageSystem {
         PageSystem(
             map: { [self] byteCount in
-                guard byteCount <= state.withLock({ $0.largestMapping }) else { return (nil, 12) }
+                let isRefused = state.withLock { state in
+                    byteCount > state.largestMapping || state.limit.map { byteCount > $0 - state.mapped } ?? false
+                }
+                if isRefused { return (nil, 12) }
                 let answer = PageSystem.live.map(byteCount)
                 if answer.base != nil { state.withLock { $0.mapped += byteCount } }
                 return answer
@@ -60,7 +67,8 @@ package final class FaultySystem: Sendable {
             residency: { [self] base, byteCount, answer in
                 let error = state.withLock { $0.residencyError }
                 return error != 0 ? error : PageSystem.live.residency(base, byteCount, answer)
-            }
+            },
+            limitsMapping: { [self] in state.withLock { $0.limit != nil } }
         )
     }
 }

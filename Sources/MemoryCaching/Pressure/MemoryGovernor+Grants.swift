@@ -91,6 +91,8 @@ extension MemoryGovernor {
         nextLook.store(now &+ look.respite, ordering: .relaxed)
         isNearMark.store(look.used > look.marks.near, ordering: .relaxed)
         isScarce.store(look.used > look.marks.watched, ordering: .relaxed)
+        countsMapped.store(reading.countsMapped, ordering: .relaxed)
+        isMappingLimited.store(reading.isMappingLimited, ordering: .relaxed)
         let isAmple = look.used < look.marks.ample && !isUnderPressure
         allowance.store(isAmple ? look.untilMark / 8 : 0, ordering: .relaxed)
         allowanceEnds.store(now &+ 5_000_000, ordering: .relaxed)

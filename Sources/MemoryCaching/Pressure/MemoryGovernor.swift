@@ -99,6 +99,10 @@ package final class MemoryGovernor: Sendable {
     let isNearMark = Atomic(false)
     /// Whether it was beyond three quarters of the mark.
     let isScarce = Atomic(false)
+    /// Whether the nearest limit counted what is mapped: then volatile pages, too, are for sale.
+    let countsMapped = Atomic(false)
+    /// Whether any limit did: then volatile pages, too, are charged.
+    let isMappingLimited = Atomic(false)
     /// Bytes that may be granted without another look, and until when.
     let allowance = Atomic(0)
     let allowanceEnds = Atomic<UInt64>(0)

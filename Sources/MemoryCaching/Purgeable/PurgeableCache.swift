@@ -30,9 +30,9 @@ internal import PurgeableMemory
 /// Limits bound the values and hold after every call. Resident memory can be half as much again, because bytes of
 /// replaced and removed values stay in their segments until these are cleaned; the kernel can take them too.
 ///
-/// Set ``totalCostLimit`` where the process has a limit by RLIMIT_AS or RLIMIT_DATA (`ulimit -v`, `ulimit -d`). Those
-/// count what is mapped, and the kernel takes no page for their sake: a cache without a limit whose keys are integers
-/// fills them, refuses newcomers then, and leaves nothing to the rest of the process.
+/// RLIMIT_AS and RLIMIT_DATA (`ulimit -v`, `ulimit -d`) count what is mapped, and the kernel takes no page for their
+/// sake. Where one of them is the nearest limit, the cache leaves the reserve free itself, as ``MemoryCache`` does: it
+/// evicts its oldest values, whole segments of them, and unmaps their pages.
 ///
 /// All members may be used from any thread at any time. The child of a `fork` makes caches of its own: the kernel
 /// empties such pages in it, and to read or write in its parent's cache stops it with a message.

@@ -9,7 +9,7 @@ internal import Synchronization
 
 extension PurgeableStore {
     /// Bytes inserted so far, in steps of a segment.
-    private var insertedBytes: Int {
+    var insertedBytes: Int {
         log.sealedSegments * SegmentLog.segmentBytes + largeInserted.load(ordering: .relaxed)
     }
 

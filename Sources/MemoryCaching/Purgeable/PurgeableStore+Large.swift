@@ -62,6 +62,23 @@ extension PurgeableStore {
         largeOrdinary.store(max(0, bytes), ordering: .relaxed)
     }
 
+    /// Drops the oldest large values until `bytes` bytes are freed; returns how many were.
+    func evictLargeValues(bytes: Int) -> Int {
+        guard largeBytes.load(ordering: .relaxed) > 0 else { return 0 }
+        var all: [(shard: Int, large: LargeSlot)] = []
+        for shard in 0..<Self.shardCount {
+            let values = locked(shard: shard) { $0.large }
+            for case let large? in values { all.append((shard, large)) }
+        }
+        var freed = 0
+        for (shard, large) in all.sorted(by: { $0.large.serial < $1.large.serial }) where freed < bytes {
+            freed += drop(large, shard, .memoryPressure)
+            // One at a time: a copy of each value is made for whoever is told.
+            tellRemovals()
+        }
+        return freed
+    }
+
     /// Removes a large value's entry unless it holds another value by now; returns the bytes that this freed.
     @discardableResult
     func drop(_ large: LargeSlot, _ shard: Int, _ cause: RemovalCause) -> Int {

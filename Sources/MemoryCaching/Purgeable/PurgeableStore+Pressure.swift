@@ -9,6 +9,9 @@ internal import Synchronization
 /// The cache before the governor: what it holds in volatile pages the kernel takes by itself, and their entries go with
 /// them. For sale is only what the kernel cannot take: values in other pages, and keys that are no integers. Those lie
 /// in the allocator's memory, and may be larger than their values.
+///
+/// The limits of setrlimit(2) count what is mapped, and for their sake the kernel takes nothing. Where there is one,
+/// each value is charged; where one is the nearest limit, all values are for sale.
 extension PurgeableStore: ReclaimableCache {
     /// Bytes that an entry takes: 16 in a chunk of the index and about 6 in its table.
     static let bytesPerEntry = 22
@@ -23,6 +26,27 @@ extension PurgeableStore: ReclaimableCache {
         return keys == nil ? .infinity : 1 / Double(bytesPerKey)
     }
 
+    /// For sale by itself is what the kernel should have been able to take, at a price that does not age. Where all values
+    /// are for sale they are so beside those of other caches, and age as those do: oldest first, by bytes inserted. They
+    /// age also while there are none to sell, because all lie in active segments.
+    @usableFromInline
+    var sellingPoint: SellingPoint {
+        let price = marginalPrice
+        guard countsMapped else { return SellingPoint(height: price) }
+        let bytes = Double(max(1, room.byteCount)) / Double(max(1, room.count))
+        let worth = Double(PolicyLearner.firstStay)
+        return SellingPoint(
+            height: price.isFinite ? worth : price,
+            bytes: bytes,
+            worth: worth / bytes,
+            aging: .byUse(oldest: Double(insertedBytes - ordinaryBytes))
+        )
+    }
+
+    /// Bytes inserted, by which values age; they cannot be raised.
+    @usableFromInline
+    func age(by step: Double) -> Double { Double(insertedBytes) }
+
     @usableFromInline
     var reclaimableBytes: Int {
         guard keys != nil else { return ordinaryBytes }
@@ -30,10 +54,16 @@ extension PurgeableStore: ReclaimableCache {
         return overflow ? .max : ordinaryBytes.addingReportingOverflow(bytes).partialValue
     }
 
-    /// Bytes of segments and large values that the kernel cannot take, beyond the active segments.
+    /// Whether the kernel takes no pages for the sake of the nearest limit.
+    private var countsMapped: Bool { pressure?.governor.countsMapped.load(ordering: .relaxed) ?? false }
+
+    /// Bytes of segments and large values that the kernel cannot take, or for the nearest limit need not, beyond the
+    /// active segments.
     private var ordinaryBytes: Int {
-        max(0, log.ordinaryBytes - SegmentLog.streamCount * SegmentLog.segmentBytes)
-            + largeOrdinary.load(ordering: .relaxed)
+        let countsMapped = countsMapped
+        let inSegments = log.ordinaryBytes + (countsMapped ? log.volatileBytes : 0)
+        let large = countsMapped ? largeBytes.load(ordering: .relaxed) : largeOrdinary.load(ordering: .relaxed)
+        return max(0, inSegments - SegmentLog.streamCount * SegmentLog.segmentBytes) + large
     }
 
     /// Bytes that each entry with a key of its own is taken to hold in the allocator's memory.
@@ -57,6 +87,7 @@ extension PurgeableStore: ReclaimableCache {
         // Not beside others who look after the cache: what they are moving must not be emptied under them.
         let isCheap = marginalPrice <= price
         var freed = isCheap ? maintenance.alone { evictOrdinary(bytes: bytes) } ?? 0 : 0
+        if countsMapped { log.unmapFree() }
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
         if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain(.time) }
         tellRemovals()
@@ -77,11 +108,14 @@ extension PurgeableStore: ReclaimableCache {
 
     private func evictOrdinary(bytes: Int) -> Int {
         var freed = 0
-        for segment in log.sealedSegmentNumbers() where freed < bytes && !segment.isVolatile {
+        let countsMapped = countsMapped
+        for segment in log.sealedSegmentNumbers() where freed < bytes && (countsMapped || !segment.isVolatile) {
             if observer != nil { emptyTelling(segment.number, generation: segment.generation) }
             if observer != nil || empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
         }
-        if freed < bytes {
+        if freed < bytes, countsMapped {
+            freed += evictLargeValues(bytes: bytes - freed)
+        } else if freed < bytes {
             let before = largeOrdinary.load(ordering: .relaxed)
             lookAfterLargeValues(ordinaryLimit: max(0, before - (bytes - freed)))
             freed += max(0, before - largeOrdinary.load(ordering: .relaxed))
@@ -108,16 +142,33 @@ extension PurgeableStore: ReclaimableCache {
     /// Charges a new entry to the credit of its shard, which is locked, and says whether the governor must be asked.
     ///
     /// Where keys are integers only the index is ordinary memory: growth is charged by the chunk, and entries in freed
-    /// slots cost nothing. Other keys may be a thousand times as large from one insertion to the next, and few types
+    /// slots cost nothing. Where a limit counts what is mapped each value is charged, too. Other keys may be a thousand times as large from one insertion to the next, and few types
     /// tell how large theirs are: one insertion in sixteen looks at the clock, as in ``CacheEngine``.
     @inline(__always)
-    func charge(_ slot: Int, _ hash: IndexHash, _ state: inout PurgeableShard.State, keyBytes: Int) -> Bool {
-        guard keys != nil else {
+    func charge(
+        _ slot: Int,
+        _ hash: IndexHash,
+        _ state: inout PurgeableShard.State,
+        keyBytes: Int,
+        valueBytes: Int
+    ) -> Bool {
+        let isMappingLimited = pressure?.governor.isMappingLimited.load(ordering: .relaxed) ?? false
+        guard isMappingLimited || keys != nil else {
             let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
             return isNewChunk && state.credit.spend(PurgeableIndex.chunkSize * Self.bytesPerEntry)
         }
-        let isSpent = state.credit.charge(Self.bytesPerEntry + keyBytes)
+        let isSpent = state.credit.charge(Self.bytesPerEntry + keyBytes + (isMappingLimited ? valueBytes : 0))
         return isSpent || (state.credit.isNearMark || hash.isSixteenth) && pressure?.governor.isLookOverdue ?? false
+    }
+
+    /// Charges a value in place of another, which stays mapped until its segment is emptied.
+    @inline(__always)
+    func chargeReplacement(_ hash: IndexHash, _ state: inout PurgeableShard.State, valueBytes: Int) -> Bool {
+        guard let governor = pressure?.governor, governor.isMappingLimited.load(ordering: .relaxed) else {
+            return false
+        }
+        let isSpent = state.credit.charge(valueBytes)
+        return isSpent || (state.credit.isNearMark || hash.isSixteenth) && governor.isLookOverdue
     }
 
     /// Asks the governor for another credit; no lock held.

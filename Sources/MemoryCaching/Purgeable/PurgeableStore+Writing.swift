@@ -26,6 +26,7 @@ extension PurgeableStore {
         if terms.now != .min { removeSomeExpired(hash, now: terms.now) }
         let pass = log.gate.enter(hash.shard(mask: Self.shardCount - 1))
         var isStep = false
+        var needsCredit = false
         var outcome = InsertionOutcome.refused
         if isTooLarge(bytes.count) {
             outcome = refuse(hash, matching, terms)
@@ -34,21 +35,27 @@ extension PurgeableStore {
             if let value = PurgeableBytes(pagesFor: bytes, pool: pool) {
                 largeBytes.wrappingAdd(bytes.count, ordering: .relaxed)
                 largeInserted.wrappingAdd(bytes.count, ordering: .relaxed)
-                outcome = publish(nil, value, byteCount: bytes.count, hash, matching, terms)
+                outcome = publish(nil, value, byteCount: bytes.count, hash, matching, terms, &needsCredit)
                 if outcome != .stored { largeBytes.wrappingSubtract(bytes.count, ordering: .relaxed) }
+            } else {
+                needsCredit = true
             }
             if outcome == .refused { outcome = refuse(hash, matching, terms) }
         } else if let reservation = log.reserve(byteCount: bytes.count, stream: stream(for: hash)) {
             isStep = reservation.isStep
             log.write(bytes, hash48: hash.hash48, at: reservation)
-            outcome = publish(reservation.location, nil, byteCount: bytes.count, hash, matching, terms)
+            outcome = publish(reservation.location, nil, byteCount: bytes.count, hash, matching, terms, &needsCredit)
             if outcome != .stored { _ = log.forget(reservation.location) }
             if outcome == .refused { outcome = refuse(hash, matching, terms) }
             log.close(reservation)
         } else {
             outcome = refuse(hash, matching, terms)
+            needsCredit = true
         }
         log.gate.leave(pass)
+        // Outside of the gate: the pages of what is evicted are given back when all have left that were inside. Also where
+        // the system has no memory, so that it has some for the next.
+        if needsCredit { renewCredit(hash) }
         if isStep { maintainAfterStep() }
         tellRemovals()
         return outcome
@@ -83,7 +90,8 @@ extension PurgeableStore {
         byteCount: Int,
         _ hash: IndexHash,
         _ matching: KeyMatching,
-        _ terms: Terms
+        _ terms: Terms,
+        _ needsCredit: inout Bool
     ) -> InsertionOutcome {
         let serial = large == nil ? 0 : largeSerial.wrappingAdd(1, ordering: .relaxed).newValue
         var backoff = Backoff()
@@ -103,9 +111,9 @@ extension PurgeableStore {
             settle(&expired, .expired)
             settle(&replaced, .replaced)
             switch attempt {
-            case .published(let needsSplit, let needsCredit):
+            case .published(let needsSplit, let isSpent):
                 if needsSplit { split() }
-                if needsCredit { renewCredit(hash) }
+                needsCredit = isSpent
                 return .stored
             case .changed: continue
             case .full: return .refused
@@ -153,7 +161,8 @@ extension PurgeableStore {
         state.index[slot].pointee.location = place.word
         state.schedule(slot, terms.deadline)
         state.insertions &+= 1
-        return .published(needsSplit: false, needsCredit: false)
+        let needsCredit = chargeReplacement(hash, &state, valueBytes: byteCount)
+        return .published(needsSplit: false, needsCredit: needsCredit)
     }
 
     private func insert(
@@ -181,7 +190,7 @@ extension PurgeableStore {
         let isCrowded = shard == 0 && state.index.count > Self.splitCount
         return .published(
             needsSplit: isCrowded && shardMask.load(ordering: .relaxed) == 0,
-            needsCredit: charge(slot, hash, &state, keyBytes: matching.keyBytes)
+            needsCredit: charge(slot, hash, &state, keyBytes: matching.keyBytes, valueBytes: byteCount)
         )
     }
 

@@ -34,13 +34,27 @@ package final class MemoryGauge: Sendable {
         /// Bytes that the smallest constraint allows, which need not be the tightest one: a machine may be short of
         /// memory while a container on it is not.
         package var leastLimit: Int
+        /// Whether the constraint counts what is mapped (RLIMIT_AS, RLIMIT_DATA): for its sake the kernel takes no pages.
+        package var countsMapped: Bool
+        /// Whether any constraint does.
+        package var isMappingLimited: Bool
 
-        package init(limit: Int, used: Int, correction: Int = 0, leftOut: Int = 0, leastLimit: Int? = nil) {
+        package init(
+            limit: Int,
+            used: Int,
+            correction: Int = 0,
+            leftOut: Int = 0,
+            leastLimit: Int? = nil,
+            countsMapped: Bool = false,
+            isMappingLimited: Bool = false
+        ) {
             self.limit = limit
             self.used = used
             self.correction = correction
             self.leftOut = leftOut
             self.leastLimit = leastLimit ?? limit
+            self.countsMapped = countsMapped
+            self.isMappingLimited = isMappingLimited
         }
 
         /// Bytes to the mark of the least reserve; negative beyond it.
@@ -131,7 +145,9 @@ package final class MemoryGauge: Sendable {
                 used: $0.used,
                 correction: state.correction,
                 leftOut: $0.leftOut,
-                leastLimit: state.kept.lazy.filter { $0.untilMark < .max }.map(\.limit).min()
+                leastLimit: state.kept.lazy.filter { $0.untilMark < .max }.map(\.limit).min(),
+                countsMapped: $0.countsMapped,
+                isMappingLimited: state.kept.contains(where: \.countsMapped)
             )
         }
     }
@@ -152,7 +168,8 @@ private final class KeptConstraint {
     private var reclaimable = 0
     private var reclaimableReadAt: UInt64?
     /// Those of them that lie free in the heap.
-    var leftOut: Int { if case .resource = kind { reclaimable } else { 0 } }
+    var leftOut: Int { countsMapped ? reclaimable : 0 }
+    var countsMapped: Bool { if case .resource = kind { true } else { false } }
     /// Nanoseconds that the last question for it took.
     private var reclaimableCost: UInt64 = 0
 

@@ -155,7 +155,9 @@ package final class PageArena: Sendable {
 
     private func grow(_ state: inout State, atLeast count: Int) -> Bool {
         let needed = count * pages.unit
-        var size = max(state.nextRegionByteCount, needed)
+        // Below such a limit a region counts as a whole, until all of it is free.
+        let largest = system.limitsMapping() ? Self.smallestRegion : Self.largestRegion
+        var size = max(min(state.nextRegionByteCount, largest), needed)
         // Under RLIMIT_AS a smaller region may still fit where a large one does not.
         var region = PageRegion(byteCount: size, pages: pages, wipesOnFork: wipesOnFork, system: system)
         while region == nil, size > needed {

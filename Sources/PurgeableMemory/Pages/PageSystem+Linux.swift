@@ -17,7 +17,8 @@ extension PageSystem {
         },
         unmap: { base, byteCount in cms_unmap(base, byteCount) },
         advise: { base, byteCount, advice in cms_madvise(base, byteCount, advice.rawAdvice) },
-        residency: { base, byteCount, answer in cms_mincore(base, byteCount, answer) }
+        residency: { base, byteCount, answer in cms_mincore(base, byteCount, answer) },
+        limitsMapping: { cms_mapping_is_limited() != 0 }
     )
 }
 

@@ -24,17 +24,22 @@ package struct PageSystem: Sendable {
             _ base: UnsafeMutableRawPointer, _ byteCount: Int, _ answer: UnsafeMutablePointer<UInt8>
         ) -> CInt
 
+    /// Whether the process may map only so much (RLIMIT_AS, RLIMIT_DATA).
+    package var limitsMapping: @Sendable () -> Bool
+
     /// A set of system calls.
     package init(
         map: @escaping @Sendable (Int) -> (base: UnsafeMutableRawPointer?, error: CInt),
         unmap: @escaping @Sendable (UnsafeMutableRawPointer, Int) -> CInt,
         advise: @escaping @Sendable (UnsafeMutableRawPointer, Int, PageAdvice) -> CInt,
-        residency: @escaping @Sendable (UnsafeMutableRawPointer, Int, UnsafeMutablePointer<UInt8>) -> CInt
+        residency: @escaping @Sendable (UnsafeMutableRawPointer, Int, UnsafeMutablePointer<UInt8>) -> CInt,
+        limitsMapping: @escaping @Sendable () -> Bool = { false }
     ) {
         self.map = map
         self.unmap = unmap
         self.advise = advise
         self.residency = residency
+        self.limitsMapping = limitsMapping
     }
 }
 

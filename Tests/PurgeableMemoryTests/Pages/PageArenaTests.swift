@@ -67,6 +67,20 @@ import _CacheTestSupport
         #expect(faults.mappedByteCount == 0)
     }
 
+    @Test func whereMappingIsLimitedNoRegionIsLarge() throws {
+        let faults = FaultySystem()
+        faults.limitMapping()
+        let arena = PageArena(pages: .base, system: faults.system)
+        let runs = try (0..<64).map { _ in try #require(arena.allocate(byteCount: 1 << 20)) }
+        #expect(arena.regionCount == 16)
+        for run in runs[..<32] { arena.deallocate(run) }
+        #expect(faults.mappedByteCount == 36 << 20, "an empty region is kept")
+        let large = try #require(arena.allocate(byteCount: 10 << 20))
+        #expect(faults.mappedByteCount == 46 << 20)
+        arena.deallocate(large)
+        #expect(faults.mappedByteCount == 36 << 20)
+    }
+
     @Test func sealedPagesGoUnderPressureAndAreSeenToBeGone() throws {
         let arena = PageArena(pages: .base)
         let run = try #require(arena.allocate(byteCount: 16 * PageSize.base))

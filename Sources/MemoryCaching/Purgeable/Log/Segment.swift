@@ -17,8 +17,10 @@ internal import Synchronization
 /// retires a segment: it makes every index entry into the segment stale and says exactly how much that lost, once. An
 /// active segment cannot be retired by mistake, because the exchange would fail.
 struct Segment: ~Copyable {
-    /// The segment's pages; set when the segment is mapped, before it is published, and never again.
-    let base: UnsafeMutableRawPointer
+    /// Where the segment's pages are; set when they are mapped, before the segment is filled. Pages that were given back
+    /// are others afterwards: whoever is inside ``ReaderGate`` and finds the generation of its location reads the right
+    /// ones.
+    private let address: Atomic<UInt>
     let life: Atomic<UInt64>
     /// Whether the kernel may take the pages: false while active and where sealing was refused.
     let isVolatile = Atomic<Bool>(false)
@@ -31,9 +33,17 @@ struct Segment: ~Copyable {
     static let pageCount = byteCount / ItemLayout.pageBytes
 
     init(base: UnsafeMutableRawPointer) {
-        self.base = base
+        address = Atomic(UInt(bitPattern: base))
         life = Atomic(Life(generation: 1, items: 0, bytes: 0).word)
     }
+
+    @inline(__always)
+    var base: UnsafeMutableRawPointer {
+        UnsafeMutableRawPointer(bitPattern: address.load(ordering: .relaxed)).unsafelyUnwrapped
+    }
+
+    /// Says that the pages are at `base` from now on. Nobody fills the segment yet.
+    func move(to base: UnsafeMutableRawPointer) { address.store(UInt(bitPattern: base), ordering: .relaxed) }
 
     @inline(__always)
     var generation: UInt16 { Life(word: life.load(ordering: .sequentiallyConsistent)).generation }

@@ -24,6 +24,8 @@ extension SegmentLog {
         _ item: (_ hash48: UInt64, _ offset: Int) -> Int?
     ) -> Int? {
         let segment = table[number]
+        // Inside the gate the pages of a segment that is not retired stay where they are.
+        guard segment.pointee.generation == generation else { return nil }
         let written = Fill(word: segment.pointee.fill.load(ordering: .relaxed)).cursor
         let end = min(start + byteCount, written)
         var offset = start

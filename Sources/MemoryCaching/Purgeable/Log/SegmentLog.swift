@@ -51,13 +51,15 @@ final class SegmentLog: @unchecked Sendable {
         var histories: [SegmentHistory] = []
         /// Sealed segments, oldest first, of each stream; retired ones are skipped when met.
         var sealed: [SegmentQueue] = [SegmentQueue(), SegmentQueue()]
+        /// May be filled; some have no pages.
         var free: [Int] = []
         /// Free but refilled too often since the last sweep.
         var worn: [Int] = []
         /// Retired since the last flip of the gate, and before it.
         var resting: [Int] = []
         var rested: [Int] = []
-        var runs: [PageRun] = []
+        /// The pages of each segment, by its number; nil where they were given back.
+        var runs: [PageRun?] = []
     }
 
     let arena: PageArena
@@ -88,7 +90,7 @@ final class SegmentLog: @unchecked Sendable {
         book(volatile: -volatileBytes, ordinary: -ordinaryBytes)
         state.withLock { state in
             table.destroy(count: state.histories.count)
-            for run in state.runs { arena.deallocate(run) }
+            for case let run? in state.runs { arena.deallocate(run) }
         }
     }
 
@@ -151,6 +153,10 @@ final class SegmentLog: @unchecked Sendable {
                 state.worn.append(number)
                 continue
             }
+            guard hasPages(number, &state) else {
+                state.free.append(number)
+                return nil
+            }
             state.histories[number].refills += 1
             table[number].pointee.forgetLosses()
             return number
@@ -163,6 +169,25 @@ final class SegmentLog: @unchecked Sendable {
         state.runs.append(run)
         state.histories.append(SegmentHistory())
         return number
+    }
+
+    /// Sees to it that a free segment has pages; false where the system has no memory.
+    private func hasPages(_ number: Int, _ state: inout State) -> Bool {
+        if state.runs[number] != nil { return true }
+        guard let run = arena.allocate(byteCount: Segment.byteCount) else { return false }
+        table[number].pointee.move(to: run.base)
+        state.runs[number] = run
+        return true
+    }
+
+    /// Gives the address space of free segments back, too. What readers that are inside ``gate`` may still look at stays
+    /// until the next call. The caller is not inside. O(free segments), and a system call for each.
+    func unmapFree() {
+        let runs = state.withLock { state in
+            flipGate(&state)
+            return state.free.compactMap { state.runs[$0].take() }
+        }
+        for run in runs { arena.deallocate(run) }
     }
 
     private func flipGate(_ state: inout State) {

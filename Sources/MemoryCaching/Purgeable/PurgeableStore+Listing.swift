@@ -44,18 +44,35 @@ extension PurgeableStore {
     /// The entries of a shard, each once.
     private func listed(_ shard: Int) -> [Listed] {
         var all: [Listed] = []
-        var deals: Int?
+        var first: Piece?
         var end: Int? = .max
+        var hasNewcomers = false
         while let below = end {
             let piece = list(shard, below: below, countsFallbacks: false, into: &all)
-            if deals == nil || deals == piece.deals {
-                (deals, end) = (piece.deals, piece.next)
+            if first?.deals ?? piece.deals == piece.deals {
+                hasNewcomers = hasNewcomers || first?.insertions ?? piece.insertions != piece.insertions
+                (first, end) = (first ?? piece, piece.next)
             } else {
                 // Entries have come to other slots, and some would be listed twice.
-                (all, deals, end) = ([], nil, .max)
+                (all, first, end, hasNewcomers) = ([], nil, .max, false)
             }
         }
-        return all
+        return hasNewcomers ? distinct(all) : all
+    }
+
+    /// The last met of each key: one that was removed and set again meanwhile may have come to a slot further on.
+    ///
+    /// Only entries of one index word are compared, of which few shards have two.
+    private func distinct(_ all: [Listed]) -> [Listed] {
+        var met: [UInt64: [Int]] = [:]
+        var isOld = [Bool](repeating: false, count: all.count)
+        for (place, entry) in all.enumerated() {
+            for earlier in met[entry.word, default: []] where !isOld[earlier] {
+                isOld[earlier] = keys == nil || (entry.key as? AnyHashable) == (all[earlier].key as? AnyHashable)
+            }
+            met[entry.word, default: []].append(place)
+        }
+        return zip(all, isOld).compactMap { $1 ? nil : $0 }
     }
 
     /// Removes the entries that `isInvalid` names, and tells of each few before the next go. It is asked outside every
@@ -76,14 +93,23 @@ extension PurgeableStore {
         }
     }
 
-    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard, below `limit`, to `all`; answers below
-    /// which slot to go on, nil at the end, and how often the shard's entries have been moved.
+    /// How far a walk has come through a shard.
+    private struct Piece {
+        /// Below which slot to go on; nil at the end.
+        var next: Int?
+        /// How often the shard's entries have been moved.
+        var deals: Int
+        /// How many values have been set in it.
+        var insertions: Int
+    }
+
+    /// Adds the entries of the next ``SweptPiece/mostEntries`` slots of a shard, below `limit`, to `all`.
     private func list(
         _ shard: Int,
         below limit: Int,
         countsFallbacks: Bool,
         into all: inout [Listed]
-    ) -> (next: Int?, deals: Int) {
+    ) -> Piece {
         let now = countsFallbacks ? lifetimes.fallbackEnd(at: lifetimes.now) : lifetimes.now
         return locked(shard: shard) { state in
             let count = state.index.slotCount
@@ -106,7 +132,7 @@ extension PurgeableStore {
                     )
                 )
             }
-            return (first > 0 ? first : nil, state.deals)
+            return Piece(next: first > 0 ? first : nil, deals: state.deals, insertions: state.insertions)
         }
     }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryCaching
+import Synchronization
 import Testing
 
 /// Failures that are remembered while others are on their way to load.
@@ -33,5 +34,66 @@ struct LoadingFailureTests {
             }
         }
         #expect(cache.statistics.loads == 20_000)
+    }
+
+    /// A key whose hashing stops where a failure is being noted.
+    private struct Key: Hashable, Sendable {
+        let stop: Stop
+        static func == (left: Key, right: Key) -> Bool { left.stop === right.stop }
+        func hash(into hasher: inout Hasher) {
+            stop.here()
+            hasher.combine(ObjectIdentifier(stop))
+        }
+    }
+
+    private final class Stop: Sendable {
+        @TaskLocal static var isLoading = false
+        let hasFailed = Atomic(false)
+        let calls = Atomic(0)
+        let isStopped = Atomic(false)
+        let mayGoOn = Atomic(false)
+
+        /// The load that has failed stops at its second question after that: between a note and what follows it.
+        func here() {
+            guard Stop.isLoading, hasFailed.load(ordering: .acquiring) else { return }
+            guard calls.add(1, ordering: .relaxed).newValue == 2 else { return }
+            isStopped.store(true, ordering: .releasing)
+            while !mayGoOn.load(ordering: .acquiring) { pause() }
+        }
+
+        func pause() { withExtendedLifetime(self) { for _ in 0..<1000 { _ = calls.load(ordering: .relaxed) } } }
+    }
+
+    /// It was noted first and taken back then: who came in between after the removal was told the old error.
+    @Test("the failure of a load from before a removal answers nobody after it")
+    func noOldFailure() async throws {
+        let cache = MemoryCache<Key, Int>(options: .init(failureLifetime: .seconds(3600)))
+        let key = Key(stop: Stop())
+        let (stop, mayFail, hasBegun, isDone) = (key.stop, Flag(), Flag(), Flag())
+        let first = Task {
+            await Stop.$isLoading.withValue(true) {
+                _ = try? await cache.value(forKey: key) { () async throws -> Int in
+                    hasBegun.set()
+                    while !mayFail.isSet { await Task.yield() }
+                    stop.hasFailed.store(true, ordering: .releasing)
+                    throw Outage()
+                }
+            }
+            isDone.set()
+        }
+        while !hasBegun.isSet { await Task.yield() }
+        cache.removeValue(forKey: key)
+        mayFail.set()
+        while !isDone.isSet, !stop.isStopped.load(ordering: .acquiring) { await Task.yield() }
+        #expect(try await cache.value(forKey: key) { () async throws -> Int in 2 } == 2)
+        stop.mayGoOn.store(true, ordering: .releasing)
+        await first.value
+        #expect(cache.peekValue(forKey: key) == 2)
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        func set() { value.store(true, ordering: .releasing) }
+        var isSet: Bool { value.load(ordering: .acquiring) }
     }
 }

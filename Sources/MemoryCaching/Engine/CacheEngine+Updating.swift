@@ -11,6 +11,8 @@ public import Synchronization
 package enum InsertionCondition {
     /// What a load shows: nothing has changed the key since the load began.
     case ticket(LoadTicket)
+    /// What the failure of a load shows: nothing has changed the key since the load began, whatever is remembered of it.
+    case unrevoked(LoadTicket)
     /// What an update shows: the entry has the value that the update saw, whose bits are at this address, or there is
     /// still no entry (nil).
     case unchanged(UnsafeRawPointer?)
@@ -105,6 +107,7 @@ extension CacheEngine {
         switch condition {
         case .ticket(let ticket):
             return ticket.admits(over: slot == 0 ? nil : shard.pointee.wheel?.entryDeadline(of: slot).last ?? .max)
+        case .unrevoked(let ticket): return !ticket.isRevoked
         case .unchanged(let bits):
             guard slot != 0, let bits else { return slot == 0 && bits == nil }
             return withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) {

@@ -43,6 +43,7 @@ package final class LoadTicket: Sendable {
     var isForRefresh: Bool { if case .stale = target { true } else { false } }
 
     /// Whether the result must stay out.
+    @usableFromInline
     package var isRevoked: Bool { revoked.load(ordering: .acquiring) }
 
     /// Takes the permission back, for good.

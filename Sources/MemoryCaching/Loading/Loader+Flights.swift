@@ -114,9 +114,15 @@ extension Loader {
     /// something about the caller rather than about the key is not remembered.
     func remember(_ error: any Error, of flight: Flight<Key, Value>) {
         guard let failures, !(error is CancellationError), !(error is CacheLoadingError) else { return }
-        failures.setValue(error, forKey: flight.key, expiresAfter: failureLifetime)
-        // A change revokes first and forgets then; looking after the note leaves it no gap to slip through.
-        if flight.ticket.isRevoked { failures.removeValue(forKey: flight.key) }
+        // A change revokes first and forgets then, under the lock that the ticket is asked under.
+        _ = failures.insert(
+            error,
+            forKey: flight.key,
+            cost: 0,
+            recomputeCost: nil,
+            expiresAfter: failureLifetime,
+            if: .unrevoked(flight.ticket)
+        )
     }
 }
 

@@ -42,10 +42,13 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome {
         while true {
-            if newcomer.now != .min { removeExpired() }
             let (shard, slot) = locate(key, newcomer.hash)
             let finding = noteFinding(of: newcomer, shard, slot)
             unlock(shard)
+            // What has expired goes before what lives, as far as it is in the way: not all of a million for one insertion.
+            if newcomer.now != .min, !UserCode.isRunning {
+                sweepExpired(while: { missing(for: newcomer, finding) != nil })
+            }
             beginLarge()
             let isWorthIt = collectRoom(for: newcomer, finding, into: &departures)
             let outcome = placeCollected(

@@ -49,16 +49,17 @@ extension CacheEngine {
         if lifetimes.areUsed { _ = specialized(self, .removeExpired) }
     }
 
+    /// Removes expired entries, as long as `isNeeded` answers true before each piece of a shard.
     @inlinable
     @inline(never)
-    func sweepExpired() {
+    func sweepExpired(while isNeeded: () -> Bool = { true }) {
         let now = lifetimes.fallbackEnd(at: lifetimes.clock.nanoseconds())
         // Handlers are told after each piece. A handler that asks for the count sweeps, too, and is told after the last
         // one: else it would call itself as many levels deep as there are pieces.
         let tellsAtEnd = UserCode.isRunning
         var departures = EntryDepartures<Key, Value>()
         sweepByTurns { index, isFirst in
-            guard let shard = lockShard(at: index) else { return nil }
+            guard isNeeded(), let shard = lockShard(at: index) else { return nil }
             if isFirst { shard.pointee.wheel?.restart() }
             let held = shard.pointee.storage.count
             let isDone = removeSomeExpired(shard, at: now, into: &departures)

@@ -24,7 +24,8 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// returned, in the order in which it left. So handlers that feed each other do not use up the stack.
     public var removalHandler: (@Sendable (Key, Value, RemovalCause) -> Void)?
 
-    /// The default lifetime of an entry. `nil` (the default) means that it never expires.
+    /// The default lifetime of an entry. `nil` (the default) means that it never expires; less than 0 counts as 0, here
+    /// and wherever a lifetime is given.
     public var expiresAfter: Duration?
 
     /// How long an entry lives after it was last looked up or set. `nil` (the default) means that idle entries do not

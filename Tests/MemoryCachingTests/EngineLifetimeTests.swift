@@ -130,6 +130,21 @@ struct EngineLifetimeTests {
         engine._checkInvariants()
     }
 
+    @Test("a lifetime below 0 counts as 0, also where what has expired is kept", arguments: [0, 1000])
+    func negativeLifetimes(age: Int) {
+        let clock = ManualClock()
+        let engine = CacheEngine<Int, Int>(clock: clock, fallbackLifetime: .seconds(60))
+        clock.advance(by: .seconds(age))
+        engine.setValue(1, forKey: 1, expiresAfter: .seconds(-30))
+        engine.setValue(2, forKey: 2, expiresAfter: .seconds(0))
+        #expect(engine.value(forKey: 1) == nil && engine.value(forKey: 2) == nil)
+        clock.advance(by: .seconds(59))
+        #expect(engine.count == 2)
+        clock.advance(by: .seconds(1))
+        #expect(engine.count == 0)
+        engine._checkInvariants()
+    }
+
     @Test("the dead make room before the living are evicted")
     func expiredFirst() {
         let clock = ManualClock()

@@ -20,7 +20,7 @@ struct EntryDeadline: Equatable, Sendable {
     /// The deadline of an entry that is set `now`: after its lifetime, or earlier if nobody uses it.
     @inlinable
     init(now: Int64, lifetime: Duration?, idleLifetime: Int64) {
-        last = lifetime.map { Self.moment($0.saturatedNanoseconds, after: now) } ?? .max
+        last = lifetime.map { Self.moment(max(0, $0.saturatedNanoseconds), after: now) } ?? .max
         next = min(last, Self.moment(idleLifetime, after: now))
     }
 

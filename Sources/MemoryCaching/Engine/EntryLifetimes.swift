@@ -24,7 +24,7 @@ struct EntryLifetimes: ~Copyable, Sendable {
     ///   - fallback: how long an expired entry is kept as a fallback; nil where none is.
     init(clock: (any Clock<Duration>)? = nil, idle: Duration? = nil, fallback: Duration? = nil) {
         self.clock = clock.map(LifetimeClock.init) ?? .continuous
-        self.idle = idle?.saturatedNanoseconds ?? .max
+        self.idle = max(0, idle?.saturatedNanoseconds ?? .max)
         self.fallback = max(0, fallback?.saturatedNanoseconds ?? 0)
     }
 

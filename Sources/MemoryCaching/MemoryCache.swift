@@ -30,7 +30,7 @@ public import Synchronization
 /// cost 0 are never evicted for the cost limit. None of your code (`hash(into:)` of unusual keys, `==`, handlers,
 /// deinitialisers) runs under a lock, so all of it may use the cache. No insertion waits for room that another one
 /// holds; values that are large beside the limit are inserted one at a time. No insertion sweeps more than some dozens
-/// of expired entries.
+/// of expired entries, or as many as stand in the way of a value that is large beside the limit.
 ///
 /// **Complexity.** Lookups and removals take O(1) on average, insertions amortised O(1), evictions among them.
 ///
@@ -119,6 +119,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Whether a value whose content has been discarded leaves the cache when it is looked up or swept; `true` by
     /// default. Matters only for values that conform to `DiscardableContent`.
+    ///
+    /// When memory runs short the cache discards content that nobody accesses. A value that leaves it for another reason
+    /// keeps its content, for whoever still has it; in `NSCache` it loses it.
     public var evictsValuesWithDiscardedContent: Bool {
         get { engine.evictsValuesWithDiscardedContent }
         set { engine.evictsValuesWithDiscardedContent = newValue }

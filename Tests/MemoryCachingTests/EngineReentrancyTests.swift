@@ -215,8 +215,7 @@ private final class Discardable {
             return $0.isDiscarded
         },
         discardIfPossible: { $0.discard() },
-        isIdentical: { $0 === $1 },
-        reportsIdenticalReplacement: false
+        isIdentical: { $0 === $1 }
     )
 }
 

@@ -23,8 +23,7 @@ extension ContentHooks where Value == AnyObject {
             if let object = object as? any NSDiscardableContent { return object.discardContentIfPossible() }
             (object as? any DiscardableContent)?.discardContentIfPossible()
         },
-        isIdentical: { $0 === $1 },
-        reportsIdenticalReplacement: false
+        isIdentical: { $0 === $1 }
     )
 }
 

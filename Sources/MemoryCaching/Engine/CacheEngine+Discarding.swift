@@ -28,7 +28,7 @@ extension CacheEngine {
         if nextDiscardable(&place, into: &entries) { place = EngineSweep() }
         pruningPlace.store(place.word, ordering: .relaxed)
         for entry in entries where isDiscarded(entry.value) {
-            remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
+            removeDiscarded(entry.hash, entry.slot, entry.generation)
         }
     }
 
@@ -37,7 +37,7 @@ extension CacheEngine {
         guard hooks != nil, evictsDiscarded.load(ordering: .relaxed), !UserCode.isDeepest else { return }
         forEachDiscardable { entry in
             guard isDiscarded(entry.value) else { return }
-            remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
+            removeDiscarded(entry.hash, entry.slot, entry.generation)
         }
     }
 
@@ -53,7 +53,7 @@ extension CacheEngine {
         let value = shard.pointee.storage.entries[Int(slot)].value
         let generation = shard.pointee.storage.generation(of: slot)
         unlock(shard)
-        if hooks.isDiscarded(value) { remove(hash, slot, generation, holding: value, cause: .discarded) }
+        if hooks.isDiscarded(value) { removeDiscarded(hash, slot, generation) }
     }
 
     /// Whether the content of a value that a search has met is gone. Who answers that may use the cache, but starts no

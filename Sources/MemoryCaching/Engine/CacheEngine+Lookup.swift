@@ -181,7 +181,7 @@ extension CacheEngine {
         let generation = shard.pointee.storage.generation(of: slot)
         unlock(shard)
         guard hooks.isDiscarded(value) else { return value }
-        remove(hash, slot, generation, holding: value, cause: .discarded)
+        removeDiscarded(hash, slot, generation)
         shard = lockShard(hash)
         shard.pointee.lookups.hits &-= 1
         shard.pointee.lookups.misses &+= 1

@@ -102,7 +102,7 @@ extension CacheEngine: ReclaimableCache {
         forEachDiscardable { entry in
             hooks.discardIfPossible(entry.value)
             guard hooks.isDiscarded(entry.value) else { return }
-            freed += remove(entry.hash, entry.slot, entry.generation, holding: entry.value, cause: .discarded)
+            freed += removeDiscarded(entry.hash, entry.slot, entry.generation)
         }
         return freed
     }

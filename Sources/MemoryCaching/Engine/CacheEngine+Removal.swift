@@ -28,12 +28,6 @@ extension CacheEngine {
         return value
     }
 
-    /// Whether two values are the same bits, and so the same references: known without code of the user's.
-    @inlinable
-    static func areSameBits(_ left: inout Value, _ right: Value) -> Bool {
-        withUnsafeBytes(of: &left) { left in withUnsafeBytes(of: right) { left.elementsEqual($0) } }
-    }
-
     /// Takes `slot` out of `shard`, whose lock it releases, and tells of it; returns its cost.
     @inlinable
     @discardableResult
@@ -48,29 +42,46 @@ extension CacheEngine {
         return cost
     }
 
-    /// Removes the entry that stood at `slot` with `generation`, unless it has gone already or holds another value by
-    /// now; returns its cost.
-    @inlinable
+    /// Removes the entry that stands at `slot` with `generation` if its content is gone; returns its cost. Nothing where
+    /// it has left already, or holds another value by now.
+    ///
+    /// Asks once more, of a value whose bits were taken from the entry: what a copy has between its fields is not what
+    /// the entry has there. An existential in which an object is has two words without a meaning.
+    @usableFromInline
+    @inline(never)
     @discardableResult
-    func remove(
-        _ hash: UInt64,
-        _ slot: UInt32,
-        _ generation: UInt32,
-        holding value: Value,
-        cause: RemovalCause
-    ) -> Int {
-        let shard = lockShard(hash)
-        var found: UInt32 = 0
-        shard.pointee.storage.forEachCandidate(hash) {
-            if $0 == slot, shard.pointee.storage.generation(of: $0) == generation,
-                Self.areSameBits(&shard.pointee.storage.entries[Int($0)].value, value)
-            {
-                found = $0
+    func removeDiscarded(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32) -> Int {
+        withUnsafeTemporaryAllocation(
+            byteCount: MemoryLayout<Value>.size,
+            alignment: MemoryLayout<Value>.alignment
+        ) { bits in
+            var shard = lockShard(hash)
+            guard stands(slot, hash, generation, in: shard) else {
+                unlock(shard)
+                return 0
             }
-            return found == 0
+            // It keeps what it refers to from being freed: so equal bits mean the same value later.
+            let value = shard.pointee.storage.entries[Int(slot)].value
+            withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) { bits.copyMemory(from: $0) }
+            unlock(shard)
+            guard let hooks, UserCode.runDeepest({ hooks.isDiscarded(value) }) else { return 0 }
+            shard = lockShard(hash)
+            let isSame =
+                stands(slot, hash, generation, in: shard)
+                && withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) { $0.elementsEqual(bits) }
+            if isSame { return removeLocked(shard, slot, cause: .discarded) }
+            unlock(shard)
+            return 0
         }
-        if found != 0 { return removeLocked(shard, found, cause: cause) }
-        unlock(shard)
-        return 0
+    }
+
+    /// Whether an entry of this hash stands at `slot` of `shard`, which is locked, with `generation`.
+    private func stands(_ slot: UInt32, _ hash: UInt64, _ generation: UInt32, in shard: ShardPointer) -> Bool {
+        var isThere = false
+        shard.pointee.storage.forEachCandidate(hash) {
+            isThere = $0 == slot && shard.pointee.storage.generation(of: $0) == generation
+            return !isThere
+        }
+        return isThere
     }
 }

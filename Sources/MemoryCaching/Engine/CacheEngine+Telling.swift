@@ -8,10 +8,11 @@ public import Synchronization
 
 // What becomes of entries that have left, once every lock is free.
 extension CacheEngine {
-    /// Tells the observer of what has left and discards its content, with no lock held. Whoever has it lets go of it
-    /// afterwards, with no lock held either.
+    /// Tells the observer of what has left, with no lock held. Whoever has it lets go of it afterwards, with no lock held
+    /// either.
     ///
-    /// Where `replacement` is the very object that it replaced, the cache still holds it: nothing is discarded.
+    /// `NSCache` discards the content then; but where `replacement` is the very object that it replaced, the cache still
+    /// holds it. Other caches leave content to whoever still has the value.
     @inlinable
     @inline(__always)
     func finish(_ departures: borrowing EntryDepartures<Key, Value>, replacement: Value? = nil) {
@@ -44,30 +45,20 @@ extension CacheEngine {
     ) {
         let observer = hasObserver.load(ordering: .relaxed) ? removalObserver : nil
         func tell(of departure: EntryDepartures<Key, Value>.Departure) {
-            let isStillHeld =
-                departure.cause == .replaced
-                && hooks.map { hooks in
-                    guard let replacement, departure.isDiscardable || !hooks.reportsIdenticalReplacement else {
-                        return false
-                    }
-                    return hooks.isIdentical(departure.value, replacement)
-                } ?? false
-            if isStillHeld, !hooks!.reportsIdenticalReplacement { return }
-            if isRefused(departure) { return }
+            if let isIdentical = hooks?.isIdentical {
+                let isStillHeld =
+                    departure.cause == .replaced && replacement.map { isIdentical(departure.value, $0) } ?? false
+                // The very object that is refused is told of as such.
+                if isStillHeld || refused.map({ isIdentical(departure.value, $0.value) }) ?? false { return }
+            }
             observer?(departure.key, departure.value, departure.cause)
-            if departure.isDiscardable, !isStillHeld { hooks?.discardIfPossible(departure.value) }
-        }
-        /// Whether the very object is the one refused, whose departure is told of as such.
-        func isRefused(_ departure: EntryDepartures<Key, Value>.Departure) -> Bool {
-            guard let refused, let hooks, !hooks.reportsIdenticalReplacement else { return false }
-            return hooks.isIdentical(departure.value, refused.value)
+            if departure.isDiscardable, let hooks, hooks.discardsDeparted { hooks.discardIfPossible(departure.value) }
         }
         if let first { tell(of: first) }
         for departure in rest { tell(of: departure) }
         if let refused {
             observer?(refused.key, refused.value, refused.cause)
-            // Whoever loads a value that is refused gets it all the same, with its content.
-            if refused.isDiscardable, let hooks, hooks.discardsRefused { hooks.discardIfPossible(refused.value) }
+            if refused.isDiscardable, let hooks, hooks.discardsDeparted { hooks.discardIfPossible(refused.value) }
         }
     }
 

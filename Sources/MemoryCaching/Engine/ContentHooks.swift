@@ -18,27 +18,24 @@ package final class ContentHooks<Value>: @unchecked Sendable {
     @usableFromInline package let isDiscardable: (Value) -> Bool
     /// Whether the content is gone.
     @usableFromInline package let isDiscarded: (Value) -> Bool
-    /// Discards the content if nobody accesses it.
+    /// Discards the content if nobody accesses it: under memory pressure, and in `NSCache` of what has left.
     @usableFromInline package let discardIfPossible: (Value) -> Void
-    /// Whether both are one object: setting it again must not discard what the cache still holds.
-    @usableFromInline package let isIdentical: (Value, Value) -> Bool
-    /// Whether setting the identical object again counts as a departure of the old value. `NSCache` says no.
-    @usableFromInline package let reportsIdenticalReplacement: Bool
-    /// Whether the content of a value that is refused is discarded, as if it had been in the cache. `NSCache` says yes.
-    @usableFromInline package var discardsRefused: Bool { !reportsIdenticalReplacement }
+    /// Whether both are one object, where what leaves the cache loses its content: as in `NSCache`, for which an object
+    /// that is set again has not left. nil where it keeps its content for whoever still has it.
+    @usableFromInline package let isIdentical: ((Value, Value) -> Bool)?
+    /// Whether the content of what leaves is discarded, or is refused.
+    @usableFromInline package var discardsDeparted: Bool { isIdentical != nil }
 
     package init(
         isDiscardable: @escaping (Value) -> Bool,
         isDiscarded: @escaping (Value) -> Bool,
         discardIfPossible: @escaping (Value) -> Void,
-        isIdentical: @escaping (Value, Value) -> Bool,
-        reportsIdenticalReplacement: Bool
+        isIdentical: ((Value, Value) -> Bool)?
     ) {
         self.isDiscardable = isDiscardable
         self.isDiscarded = isDiscarded
         self.discardIfPossible = discardIfPossible
         self.isIdentical = isIdentical
-        self.reportsIdenticalReplacement = reportsIdenticalReplacement
     }
 
     /// Hooks for `DiscardableContent`, or nil where no value of the type can conform to it.
@@ -52,12 +49,7 @@ package final class ContentHooks<Value>: @unchecked Sendable {
             isDiscardable: { $0 is any DiscardableContent },
             isDiscarded: { ($0 as? any DiscardableContent)?.isContentDiscarded ?? false },
             discardIfPossible: { ($0 as? any DiscardableContent)?.discardContentIfPossible() },
-            isIdentical: { left, right in
-                guard let left = left as? any DiscardableContent, let right = right as? any DiscardableContent
-                else { return false }
-                return left === right
-            },
-            reportsIdenticalReplacement: true
+            isIdentical: nil
         )
     }
 

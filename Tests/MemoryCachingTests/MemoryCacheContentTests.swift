@@ -1,0 +1,119 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+import MemoryCachingTestKit
+import PurgeableMemory
+import Synchronization
+import Testing
+import _CacheTestSupport
+
+@testable import MemoryCaching
+
+/// Values whose content can be discarded, in caches of every type that can hold one.
+@Suite("Content that can be discarded, in MemoryCache", .timeLimit(.minutes(10)))
+struct MemoryCacheContentTests {
+    private final class Page: DiscardableContent, Sendable {
+        private let isDiscarded = Atomic(false)
+        func beginContentAccess() -> Bool { !isContentDiscarded }
+        func endContentAccess() {}
+        func discardContentIfPossible() { isDiscarded.store(true, ordering: .relaxed) }
+        var isContentDiscarded: Bool { isDiscarded.load(ordering: .relaxed) }
+    }
+
+    /// Sets pages, discards their content, and expects that they are none by whatever way somebody comes by.
+    private func expectNoneIsLeft<Value: Sendable>(_ type: Value.Type, _ wrap: @escaping @Sendable (Page) -> Value)
+        async
+    {
+        let cache = MemoryCache<Int, Value>(options: .init(evictsUnderMemoryPressure: false))
+        let pages = (0..<100).map { _ in Page() }
+        func fill() {
+            for (key, page) in pages.enumerated() { cache.setValue(wrap(page), forKey: key) }
+        }
+        fill()
+        #expect((0..<100).allSatisfy { cache.value(forKey: $0) != nil })
+        for page in pages { page.discardContentIfPossible() }
+        #expect((0..<100).allSatisfy { cache.value(forKey: $0) == nil })
+        #expect(cache.count == 0 && cache.statistics.removals(.discarded) == 100)
+
+        fill()
+        _ = cache.value(forKey: 0, orSet: { wrap(Page()) })
+        _ = await cache.value(forKey: 1) { () async -> Value in wrap(Page()) }
+        #expect(cache.value(forKey: 0) != nil && cache.value(forKey: 1) != nil)
+        #expect(cache.statistics.removals(.discarded) == 102)
+
+        _ = cache.engine.discardUnusedContent()
+        #expect(cache.count == 0 && cache.statistics.removals(.discarded) == 202)
+    }
+
+    @Test("What has lost its content leaves, whatever type holds it")
+    func everyTypeThatHoldsAnObject() async {
+        await expectNoneIsLeft(Page.self) { $0 }
+        await expectNoneIsLeft(Page?.self) { $0 }
+        await expectNoneIsLeft((any DiscardableContent & Sendable).self) { $0 }
+        await expectNoneIsLeft((any Sendable).self) { $0 }
+        await expectNoneIsLeft((any Sendable)?.self) { $0 }
+    }
+
+    @Test("What is no object and stands beside pages stays")
+    func othersStay() {
+        let cache = MemoryCache<Int, any Sendable>(options: .init(evictsUnderMemoryPressure: false))
+        let page = Page()
+        for key in 0..<10 { cache.setValue([key, key], forKey: key) }
+        cache.setValue((1, 2, 3, 4), forKey: 10)
+        cache.setValue(page, forKey: 11)
+        page.discardContentIfPossible()
+        cache.engine.removeDiscarded()
+        #expect(cache.count == 11 && cache.value(forKey: 11) == nil)
+        #expect((0..<10).allSatisfy { cache.value(forKey: $0) as? [Int] == [$0, $0] })
+    }
+
+    @Test("An object that is set again when its lifetime is over is there with its content", arguments: [false, true])
+    func revalidation(isKept: Bool) async {
+        let clock = ManualClock()
+        let options = MemoryCacheOptions<Int, Page>(
+            expiresAfter: .seconds(1),
+            keepsExpiredFor: isKept ? .seconds(60) : nil,
+            clock: clock,
+            evictsUnderMemoryPressure: false
+        )
+        // With and without a limit, of which the page takes most.
+        for limit in [0, 100] {
+            let cache = MemoryCache<Int, Page>(totalCostLimit: limit, options: options, cost: { _, _ in 90 })
+            let page = Page()
+            cache.setValue(page, forKey: 1, cost: 90)
+            clock.advance(by: .seconds(2))
+            #expect(cache.setValue(page, forKey: 1, cost: 90))
+            #expect(cache.value(forKey: 1) === page && !page.isContentDiscarded)
+            clock.advance(by: .seconds(2))
+            #expect(cache.value(forKey: 1, orSet: { page }) === page)
+            clock.advance(by: .seconds(2))
+            #expect(await cache.value(forKey: 1) { () async -> Page in page } === page)
+            #expect(cache.value(forKey: 1) === page && !page.isContentDiscarded)
+        }
+    }
+
+    @Test("What leaves keeps its content for whoever has it")
+    func whatLeavesKeepsItsContent() {
+        let second = MemoryCache<Int, Page>(options: .init(evictsUnderMemoryPressure: false))
+        let options = MemoryCacheOptions<Int, Page>(
+            removalHandler: { key, page, _ in second.setValue(page, forKey: key) },
+            evictsUnderMemoryPressure: false
+        )
+        let cache = MemoryCache<Int, Page>(countLimit: 1, options: options)
+        for key in 0..<10 { cache.setValue(Page(), forKey: key) }
+        #expect((0..<9).allSatisfy { second.value(forKey: $0)?.isContentDiscarded == false })
+        let removed = cache.removeValue(forKey: 9)
+        #expect(removed?.isContentDiscarded == false)
+        let shared = Page()
+        let both = MemoryCache<Int, Page>(options: .init(evictsUnderMemoryPressure: false))
+        both.setValue(shared, forKey: 1)
+        both.setValue(shared, forKey: 2)
+        both.removeValue(forKey: 1)
+        #expect(both.value(forKey: 2) === shared)
+        both.removeAll()
+        #expect(!shared.isContentDiscarded)
+    }
+}

@@ -72,6 +72,27 @@ struct PurgeableCacheKeyTests {
         #expect(verdict == .unknown)
     }
 
+    /// A key's own value stays while others make room for its new one, also where all of them have one hash.
+    @Test("An update that needs room sees what it changes, among keys that collide", arguments: 0..<9)
+    func updatesAmongCollisions(number: Int) {
+        struct Colliding: Hashable, Sendable {
+            let number: Int
+            func hash(into hasher: inout Hasher) {}
+        }
+        let cache = PurgeableCache<Colliding>(totalCostLimit: 100_000)
+        for other in 0..<9 { cache.setBytes([UInt8](repeating: 1, count: 11_000), forKey: Colliding(number: other)) }
+        for count in [30_000, 65_537, 90_000] {
+            var seen: [Int?] = []
+            cache.updateBytes(forKey: Colliding(number: number)) { bytes in
+                seen.append(bytes?.count)
+                bytes = [UInt8](repeating: 2, count: count)
+            }
+            #expect(seen == [[30_000: 11_000, 65_537: 30_000, 90_000: 65_537][count]])
+            #expect(cache.bytes(forKey: Colliding(number: number)) == [UInt8](repeating: 2, count: count))
+            #expect(cache.totalCost <= 100_000)
+        }
+    }
+
     private func checkAll<Key: FixedWidthInteger & Sendable>(of _: Key.Type, _ keys: [Key]) {
         #expect(KeyedStore<Key>.makeKeyStorage() == nil, "\(Key.self) keys need no storage")
         let told = Mutex<Set<Key>>([])

@@ -49,7 +49,9 @@ extension PurgeableStore {
     /// The hands of all shards advance by turns, so that together they are one CLOCK over the whole cache: keys are
     /// spread evenly by their hash. A freed slot is the first to be used again, just behind the hand, so that within a
     /// shard the order of slots is the order of insertion.
-    func evictOne(sparing hash: IndexHash?, _ cause: RemovalCause) -> Int? {
+    ///
+    /// - Parameter spared: an entry that stays, by its hash and where its value is: others may have the same hash.
+    func evictOne(sparing spared: (hash: IndexHash, location: LogLocation)?, _ cause: RemovalCause) -> Int? {
         let mask = shardMask.load(ordering: .acquiring)
         // In the gate until all is settled: a location outside of it may be that of a later item.
         let pass = log.gate.enter(0)
@@ -59,7 +61,7 @@ extension PurgeableStore {
             let shard = evictionShard.wrappingAdd(1, ordering: .relaxed).newValue & mask
             var departures = PurgeableDepartures()
             let isSparse = locked(shard: shard) { state in
-                if state.index.count > 0 { advanceHand(&state, shard, sparing: hash, &departures) }
+                if state.index.count > 0 { advanceHand(&state, shard, sparing: spared, &departures) }
                 return state.isSparse
             }
             let (count, bytes) = (departures.count, departures.bytesInSegments)
@@ -77,7 +79,7 @@ extension PurgeableStore {
     private func advanceHand(
         _ state: inout PurgeableShard.State,
         _ shard: Int,
-        sparing spared: IndexHash?,
+        sparing spared: (hash: IndexHash, location: LogLocation)?,
         _ departures: inout PurgeableDepartures
     ) {
         for _ in 0..<2 * state.index.slotCount {
@@ -96,7 +98,7 @@ extension PurgeableStore {
                 entry.pointee.location = location.unreferenced.word
                 continue
             }
-            if hash == spared { continue }
+            if let spared, hash == spared.hash, location.word == spared.location.word { continue }
             take(slot, hash, &state, shard, &departures)
             if departures.count > 0 { return }
         }

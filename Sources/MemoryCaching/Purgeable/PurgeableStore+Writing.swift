@@ -98,11 +98,13 @@ extension PurgeableStore {
         while true {
             var replaced = PurgeableDepartures()
             var expired = PurgeableDepartures()
+            var own: (hash: IndexHash, location: LogLocation)?
             let attempt = withEntry(hash, matching) { state, shard, slot -> Attempt in
                 let isOver = isOver(slot, state, terms)
                 // First: where it does not hold, an expired entry stays as the fallback that it may be.
                 if let condition = terms.condition, !holds(condition, isOver ? nil : slot, state) { return .unwanted }
                 if let slot, !isOver {
+                    own = (hash, LogLocation(word: state.index[slot].pointee.location).unreferenced)
                     return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced, terms)
                 }
                 if let slot { take(slot, hash, &state, shard, &expired) }
@@ -121,7 +123,7 @@ extension PurgeableStore {
             case .lacksRoom(let cause):
                 if isTooLarge(byteCount) { return .refused }
                 // The key's own value last: readers find it until it is replaced.
-                if evictOne(sparing: hash, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
+                if evictOne(sparing: own, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
             }
         }
     }

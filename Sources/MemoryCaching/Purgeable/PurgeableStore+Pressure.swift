@@ -152,7 +152,7 @@ extension PurgeableStore: ReclaimableCache {
         keyBytes: Int,
         valueBytes: Int
     ) -> Bool {
-        let isMappingLimited = pressure?.governor.isMappingLimited.load(ordering: .relaxed) ?? false
+        let isMappingLimited = isMappingLimited
         guard isMappingLimited || keys != nil else {
             let isNewChunk = slot & (PurgeableIndex.chunkSize - 1) == 0 && slot + 1 == state.index.slotCount
             return isNewChunk && state.credit.spend(PurgeableIndex.chunkSize * Self.bytesPerEntry)
@@ -164,12 +164,14 @@ extension PurgeableStore: ReclaimableCache {
     /// Charges a value in place of another, which stays mapped until its segment is emptied.
     @inline(__always)
     func chargeReplacement(_ hash: IndexHash, _ state: inout PurgeableShard.State, valueBytes: Int) -> Bool {
-        guard let governor = pressure?.governor, governor.isMappingLimited.load(ordering: .relaxed) else {
-            return false
-        }
+        guard isMappingLimited else { return false }
         let isSpent = state.credit.charge(valueBytes)
-        return isSpent || (state.credit.isNearMark || hash.isSixteenth) && governor.isLookOverdue
+        return isSpent || (state.credit.isNearMark || hash.isSixteenth) && pressure?.governor.isLookOverdue ?? false
     }
+
+    /// Whether any limit counts what is mapped.
+    @inline(__always)
+    private var isMappingLimited: Bool { pressure?.governor.isMappingLimited.load(ordering: .relaxed) ?? false }
 
     /// Asks the governor for another credit; no lock held.
     func renewCredit(_ hash: IndexHash) {

@@ -69,8 +69,8 @@ extension PurgeableStore {
     /// What came of an attempt to publish.
     private enum Attempt: Sendable {
         case published(needsSplit: Bool, needsCredit: Bool)
-        /// A limit is reached: nothing is drawn.
-        case lacksRoom(RemovalCause)
+        /// A limit is reached: nothing is drawn. Where the key has a value, it is there.
+        case lacksRoom(RemovalCause, own: LogLocation?)
         /// What the key had went with its segment just now: nothing is drawn.
         case changed
         /// The shard's index has no slot left.
@@ -98,13 +98,11 @@ extension PurgeableStore {
         while true {
             var replaced = PurgeableDepartures()
             var expired = PurgeableDepartures()
-            var own: (hash: IndexHash, location: LogLocation)?
             let attempt = withEntry(hash, matching) { state, shard, slot -> Attempt in
                 let isOver = isOver(slot, state, terms)
                 // First: where it does not hold, an expired entry stays as the fallback that it may be.
                 if let condition = terms.condition, !holds(condition, isOver ? nil : slot, state) { return .unwanted }
                 if let slot, !isOver {
-                    own = (hash, LogLocation(word: state.index[slot].pointee.location).unreferenced)
                     return exchange(slot, location, large, serial, byteCount, hash, &state, shard, &replaced, terms)
                 }
                 if let slot { take(slot, hash, &state, shard, &expired) }
@@ -120,10 +118,12 @@ extension PurgeableStore {
             case .changed: continue
             case .full: return .refused
             case .unwanted: return .changed
-            case .lacksRoom(let cause):
+            case .lacksRoom(let cause, let own):
                 if isTooLarge(byteCount) { return .refused }
                 // The key's own value last: readers find it until it is replaced.
-                if evictOne(sparing: own, cause) == nil, evictOne(sparing: nil, cause) == nil { backoff.pause() }
+                if evictOne(sparing: own.map { (hash, $0) }, cause) == nil, evictOne(sparing: nil, cause) == nil {
+                    backoff.pause()
+                }
             }
         }
     }
@@ -150,7 +150,7 @@ extension PurgeableStore {
     ) -> Attempt {
         let old = LogLocation(word: state.index[slot].pointee.location)
         let more = max(0, byteCount - state.byteCount(old))
-        if let cause = room.draw(isNew: false, byteCount: more) { return .lacksRoom(cause) }
+        if let cause = room.draw(isNew: false, byteCount: more) { return .lacksRoom(cause, own: old.unreferenced) }
         note(slot, old, hash, state, shard, &replaced)
         guard let oldBytes = release(old, &state, &replaced) else {
             room.giveBack(count: 0, byteCount: more)
@@ -178,7 +178,7 @@ extension PurgeableStore {
         _ matching: KeyMatching,
         _ terms: Terms
     ) -> Attempt {
-        if let cause = room.draw(isNew: true, byteCount: byteCount) { return .lacksRoom(cause) }
+        if let cause = room.draw(isNew: true, byteCount: byteCount) { return .lacksRoom(cause, own: nil) }
         let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
         guard let slot = state.index.insert(hash, word: matching.word, location: first, seed: seed) else {
             room.giveBack(count: 1, byteCount: byteCount)

@@ -18,7 +18,7 @@ import _CacheTestSupport
         for number in 0..<1000 { cache.setBytes([1], forKey: key(number)) }
         let isDone = Atomic(false)
         let wrong = Counter()
-        let lists = 2000
+        let lists = 500
         onThreads(2) { thread in
             if thread == 0 {
                 for _ in 0..<lists {

@@ -183,6 +183,45 @@ import _CacheTestSupport
         #expect(stored >= 90, "\(stored) of 100 were stored")
     }
 
+    /// Who looks after the cache may not run for long. The others evict meanwhile, else they fill all that may be mapped.
+    @Test(arguments: [1000, 100_000]) func nobodyWaitsForWhoLooksAfterTheCache(size: Int) throws {
+        let process = try Process()
+        let cache = process.cache(of: Int.self)
+        let step = max(1, (1 << 20) / size)
+        cache.store.maintenance.alone {
+            for key in 0..<(160 << 20) / size {
+                _ = cache.setBytes([UInt8](repeating: 1, count: size), forKey: key)
+                if key % step == 0 { try? process.goOn() }
+            }
+        }
+        #expect(process.faults.mappedByteCount + Process.others <= Process.limit * 15 / 16)
+        #expect(cache.totalCost >= Process.limit / 8, "\(cache.totalCost) bytes are held")
+    }
+
+    /// What leaves is not what lies together: with regions that 40 values shared, nothing that left made usage fall, and
+    /// the cache was emptied.
+    @Test(arguments: [4096...40_000, 66_000...900_000]) func valuesOfAllSizesAndAgesStay(sizes: ClosedRange<Int>) throws
+    {
+        let process = try Process()
+        let cache = process.cache(of: Int.self)
+        var random = SplitMix64(seed: 1)
+        var written = 0
+        var held = 0
+        while written < 300 << 20 {
+            let size = Int.random(in: sizes, using: &random)
+            // Far more keys than there is room for, and some come again.
+            let key = Int.random(in: 0..<(200 << 20) / (sizes.upperBound / 2), using: &random)
+            #expect(cache.setBytes([UInt8](repeating: 1, count: size), forKey: key))
+            let isStep = written >> 20 != (written + size) >> 20
+            written += size
+            guard isStep else { continue }
+            try process.goOn()
+            if written > 100 << 20 { held += cache.totalCost / 200 }
+        }
+        // For a moment it may be little: a whole reserve is made free at once where values have grown.
+        #expect(held >= Process.limit / 8, "\(held) bytes were held on average")
+    }
+
     /// Nobody looks because time has passed: each value is charged.
     @Test(arguments: [1000, 100_000], [false, true]) func inNoTimeTheLimitHoldsToo(size: Int, replaces: Bool) throws {
         let process = try Process()

@@ -64,7 +64,7 @@ extension PurgeableStore {
 
     /// Drops the oldest large values until `bytes` bytes are freed; returns how many were.
     func evictLargeValues(bytes: Int) -> Int {
-        guard largeBytes.load(ordering: .relaxed) > 0 else { return 0 }
+        guard bytes > 0, largeBytes.load(ordering: .relaxed) > 0 else { return 0 }
         var all: [(shard: Int, large: LargeSlot)] = []
         for shard in 0..<Self.shardCount {
             let values = locked(shard: shard) { $0.large }

@@ -84,22 +84,32 @@ extension PurgeableStore: ReclaimableCache {
     @usableFromInline
     func evict(bytes: Int, below price: Double) -> Int {
         guard bytes > 0 else { return 0 }
-        // Not beside others who look after the cache: what they are moving must not be emptied under them.
         let isCheap = marginalPrice <= price
-        var freed = isCheap ? maintenance.alone { evictOrdinary(bytes: bytes) } ?? 0 : 0
+        var freed = 0
+        if isCheap {
+            // Not beside others who look after the cache: what they are moving must not be emptied under them. Who does
+            // may not run for long, and where the kernel takes nothing nobody can wait for that: then one by one.
+            let inWhole = maintenance.alone { evictOrdinary(bytes: bytes) }
+            freed = inWhole ?? 0
+            if countsMapped {
+                freed += evictLargeValues(bytes: bytes - freed)
+                let bytesPerEntry = room.byteCount / max(1, room.count)
+                if inWhole == nil { freed += evictEntries(bytes: bytes - freed, of: bytesPerEntry) }
+            }
+        }
         if countsMapped { log.unmapFree() }
         let elapsed = PurgeableMaintenance.now() &- maintenance.lastCensus.load(ordering: .relaxed)
         if elapsed > PurgeableMaintenance.nanosecondsBetweenRequests { maintain(.time) }
         tellRemovals()
-        if isCheap, keys != nil { freed += evictKeys(bytes: bytes - freed) }
+        if isCheap, keys != nil { freed += evictEntries(bytes: bytes - freed, of: bytesPerKey) }
         return freed
     }
 
-    private func evictKeys(bytes: Int) -> Int {
-        let bytesPerKey = bytesPerKey
+    /// Evicts entries of `size` bytes each.
+    private func evictEntries(bytes: Int, of size: Int) -> Int {
         var freed = 0
         while freed < bytes, evictOne(sparing: nil, .memoryPressure) != nil {
-            freed += bytesPerKey
+            freed += max(1, size)
             // One at a time: a copy of each value is made for whoever is told.
             tellRemovals()
         }
@@ -113,9 +123,7 @@ extension PurgeableStore: ReclaimableCache {
             if observer != nil { emptyTelling(segment.number, generation: segment.generation) }
             if observer != nil || empty(segment.number, .memoryPressure) > 0 { freed += SegmentLog.segmentBytes }
         }
-        if freed < bytes, countsMapped {
-            freed += evictLargeValues(bytes: bytes - freed)
-        } else if freed < bytes {
+        if freed < bytes, !countsMapped {
             let before = largeOrdinary.load(ordering: .relaxed)
             lookAfterLargeValues(ordinaryLimit: max(0, before - (bytes - freed)))
             freed += max(0, before - largeOrdinary.load(ordering: .relaxed))

@@ -56,6 +56,9 @@ package final class PageArena: Sendable {
     private static let smallestRegion = 4 << 20
     /// A run of a quarter of a region or more gets a mapping of its own, which goes when it goes.
     private static let largestSharedRun = largestRegion / 4
+    /// The same where the process may map only so much: there a region counts as a whole until all of it is free, and
+    /// caches that evicted values of 100 kB to make room were emptied. So small that 65,530 mappings hold 4 GiB.
+    private static let largestSharedRunWhereLimited = 64 << 10
 
     /// An arena without any mapping yet.
     package init(pages: Pages, wipesOnFork: Bool = true, system: PageSystem = .live) {
@@ -77,7 +80,10 @@ package final class PageArena: Sendable {
     package func allocate(byteCount: Int) -> PageRun? {
         precondition(byteCount > 0)
         let count = (byteCount - 1) / pages.unit + 1
-        guard count * pages.unit < Self.largestSharedRun else { return allocateAlone(byteCount: count * pages.unit) }
+        let isAlone =
+            count * pages.unit >= Self.largestSharedRun
+            || count * pages.unit >= Self.largestSharedRunWhereLimited && system.limitsMapping()
+        if isAlone { return allocateAlone(byteCount: count * pages.unit) }
         return state.withLock { state in
             if let run = take(count, &state) { return run }
             guard grow(&state, atLeast: count) else { return nil }
@@ -155,7 +161,6 @@ package final class PageArena: Sendable {
 
     private func grow(_ state: inout State, atLeast count: Int) -> Bool {
         let needed = count * pages.unit
-        // Below such a limit a region counts as a whole, until all of it is free.
         let largest = system.limitsMapping() ? Self.smallestRegion : Self.largestRegion
         var size = max(min(state.nextRegionByteCount, largest), needed)
         // Under RLIMIT_AS a smaller region may still fit where a large one does not.

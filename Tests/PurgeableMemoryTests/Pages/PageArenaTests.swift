@@ -67,17 +67,20 @@ import _CacheTestSupport
         #expect(faults.mappedByteCount == 0)
     }
 
-    @Test func whereMappingIsLimitedNoRegionIsLarge() throws {
+    @Test func whereMappingIsLimitedAllThatIsFreeIsUnmapped() throws {
         let faults = FaultySystem()
         faults.limitMapping()
         let arena = PageArena(pages: .base, system: faults.system)
-        let runs = try (0..<64).map { _ in try #require(arena.allocate(byteCount: 1 << 20)) }
-        #expect(arena.regionCount == 16)
-        for run in runs[..<32] { arena.deallocate(run) }
+        // What shares regions, which are small.
+        let small = try (0..<2048).map { _ in try #require(arena.allocate(byteCount: 32 << 10)) }
+        #expect(arena.regionCount == 16 && faults.mappedByteCount == 64 << 20)
+        for run in small[..<1024] { arena.deallocate(run) }
         #expect(faults.mappedByteCount == 36 << 20, "an empty region is kept")
-        let large = try #require(arena.allocate(byteCount: 10 << 20))
-        #expect(faults.mappedByteCount == 46 << 20)
-        arena.deallocate(large)
+        // What has mappings of its own, of whatever size and age.
+        let large = try (0..<64).map { try #require(arena.allocate(byteCount: (64 << 10) * ($0 + 1))) }
+        for (number, run) in large.enumerated() where number % 2 == 0 { arena.deallocate(run) }
+        #expect(faults.mappedByteCount == (36 << 20) + (64 << 10) * 32 * 33)
+        for (number, run) in large.enumerated() where number % 2 == 1 { arena.deallocate(run) }
         #expect(faults.mappedByteCount == 36 << 20)
     }
 

@@ -16,14 +16,6 @@ import _CacheTestSupport
 /// no lookup had come by to remove it: whoever stored tried again for ever.
 @Suite("Loading over content that has been discarded", .timeLimit(.minutes(10)))
 struct LoadingDiscardedTests {
-    private final class Page: DiscardableContent, Sendable {
-        private let isDiscarded = Atomic(false)
-        func beginContentAccess() -> Bool { !isContentDiscarded }
-        func endContentAccess() {}
-        func discardContentIfPossible() { isDiscarded.store(true, ordering: .relaxed) }
-        var isContentDiscarded: Bool { isDiscarded.load(ordering: .relaxed) }
-    }
-
     private let cache = MemoryCache<Int, Page>()
 
     /// Stores a page for `key` as another thread might, and discards its content.

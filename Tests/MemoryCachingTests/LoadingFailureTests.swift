@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import Foundation
 import MemoryCaching
 import Synchronization
 import Testing
+import _CacheTestSupport
 
 /// Failures that are remembered while others are on their way to load.
 @Suite("Loading: a failure that is remembered")
@@ -58,10 +60,8 @@ struct LoadingFailureTests {
             guard Stop.isLoading, hasFailed.load(ordering: .acquiring) else { return }
             guard calls.add(1, ordering: .relaxed).newValue == 2 else { return }
             isStopped.store(true, ordering: .releasing)
-            while !mayGoOn.load(ordering: .acquiring) { pause() }
+            while !mayGoOn.load(ordering: .acquiring) { sched_yield() }
         }
-
-        func pause() { withExtendedLifetime(self) { for _ in 0..<1000 { _ = calls.load(ordering: .relaxed) } } }
     }
 
     /// It was noted first and taken back then: who came in between after the removal was told the old error.
@@ -69,31 +69,25 @@ struct LoadingFailureTests {
     func noOldFailure() async throws {
         let cache = MemoryCache<Key, Int>(options: .init(failureLifetime: .seconds(3600)))
         let key = Key(stop: Stop())
-        let (stop, mayFail, hasBegun, isDone) = (key.stop, Flag(), Flag(), Flag())
+        let (stop, mayFail, hasBegun, isDone) = (key.stop, Gate(), Gate(), Counter())
         let first = Task {
             await Stop.$isLoading.withValue(true) {
                 _ = try? await cache.value(forKey: key) { () async throws -> Int in
-                    hasBegun.set()
-                    while !mayFail.isSet { await Task.yield() }
+                    hasBegun.open()
+                    await mayFail.pass()
                     stop.hasFailed.store(true, ordering: .releasing)
                     throw Outage()
                 }
             }
-            isDone.set()
+            isDone.increment()
         }
-        while !hasBegun.isSet { await Task.yield() }
+        await hasBegun.pass()
         cache.removeValue(forKey: key)
-        mayFail.set()
-        while !isDone.isSet, !stop.isStopped.load(ordering: .acquiring) { await Task.yield() }
+        mayFail.open()
+        await yieldUntil { isDone.value > 0 || stop.isStopped.load(ordering: .acquiring) }
         #expect(try await cache.value(forKey: key) { () async throws -> Int in 2 } == 2)
         stop.mayGoOn.store(true, ordering: .releasing)
         await first.value
         #expect(cache.peekValue(forKey: key) == 2)
-    }
-
-    private final class Flag: Sendable {
-        private let value = Atomic(false)
-        func set() { value.store(true, ordering: .releasing) }
-        var isSet: Bool { value.load(ordering: .acquiring) }
     }
 }

@@ -15,14 +15,6 @@ import _CacheTestSupport
 /// Values whose content can be discarded, in caches of every type that can hold one.
 @Suite("Content that can be discarded, in MemoryCache", .timeLimit(.minutes(10)))
 struct MemoryCacheContentTests {
-    private final class Page: DiscardableContent, Sendable {
-        private let isDiscarded = Atomic(false)
-        func beginContentAccess() -> Bool { !isContentDiscarded }
-        func endContentAccess() {}
-        func discardContentIfPossible() { isDiscarded.store(true, ordering: .relaxed) }
-        var isContentDiscarded: Bool { isDiscarded.load(ordering: .relaxed) }
-    }
-
     /// Sets pages, discards their content, and expects that they are none by whatever way somebody comes by.
     private func expectNoneIsLeft<Value: Sendable>(_ type: Value.Type, _ wrap: @escaping @Sendable (Page) -> Value)
         async

@@ -30,14 +30,6 @@ struct MemoryCacheTaskTests {
         func hash(into hasher: inout Hasher) { hasher.combine(name / 2) }
     }
 
-    final class Page: DiscardableContent, @unchecked Sendable {
-        // Used by one thread.
-        var isContentDiscarded = false
-        func beginContentAccess() -> Bool { !isContentDiscarded }
-        func endContentAccess() {}
-        func discardContentIfPossible() { isContentDiscarded = true }
-    }
-
     // MARK: Peek
 
     @Test("A peek is no use of the entry and no lookup, and finds neither what has expired nor what is discarded")

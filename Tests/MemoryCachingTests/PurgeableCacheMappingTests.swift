@@ -222,7 +222,7 @@ import _CacheTestSupport
         #expect(held >= Process.limit / 8, "\(held) bytes were held on average")
     }
 
-    /// Nobody looks because time has passed: each value is charged.
+    /// No look is due because time has passed.
     @Test(arguments: [1000, 100_000], [false, true]) func inNoTimeTheLimitHoldsToo(size: Int, replaces: Bool) throws {
         let process = try Process()
         let cache = process.cache(of: Int.self)
@@ -267,7 +267,7 @@ import _CacheTestSupport
         }
         // What each holds hangs on how sizes are counted; neither lives on what the other leaves.
         #expect(held.min()! >= held.max()! / 8, "\(held)")
-        // They refer to the process, which its monitor's caches are part of.
+        // The process keeps its governor, which knows the cache, and its values the process.
         objects.removeAll()
     }
 

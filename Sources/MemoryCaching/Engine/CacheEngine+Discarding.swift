@@ -43,22 +43,21 @@ extension CacheEngine {
 
     /// Removes the entry for `key` if its content is gone, unless the owner wants such values kept.
     func removeDiscarded(forKey key: Key) {
-        guard let hooks, evictsDiscarded.load(ordering: .relaxed) else { return }
+        guard hooks != nil, evictsDiscarded.load(ordering: .relaxed) else { return }
         let hash = KeyHash.hash(key, seed: seed)
         let (shard, slot) = locate(key, hash)
         guard slot != 0, shard.pointee.storage.view[slot].pointee.info.has(EntryInfo.discardable) else {
             unlock(shard)
             return
         }
-        let value = shard.pointee.storage.entries[Int(slot)].value
         let generation = shard.pointee.storage.generation(of: slot)
         unlock(shard)
-        if hooks.isDiscarded(value) { removeDiscarded(hash, slot, generation) }
+        removeDiscarded(hash, slot, generation)
     }
 
     /// Whether the content of a value that a search has met is gone. Who answers that may use the cache, but starts no
     /// search by it: that would ask the same again, inside itself.
-    private func isDiscarded(_ value: Value) -> Bool {
+    func isDiscarded(_ value: Value) -> Bool {
         guard let hooks else { return false }
         return UserCode.runDeepest { hooks.isDiscarded(value) }
     }

@@ -45,8 +45,9 @@ extension CacheEngine {
     /// Removes the entry that stands at `slot` with `generation` if its content is gone; returns its cost. Nothing where
     /// it has left already, or holds another value by now.
     ///
-    /// Asks once more, of a value whose bits were taken from the entry: what a copy has between its fields is not what
-    /// the entry has there. An existential in which an object is has two words without a meaning.
+    /// Who has a copy of the value and has found it so cannot show that the entry still holds it: what lies between the
+    /// fields of a copy is not what lies there in the entry. (An existential that holds an object has two words without a
+    /// meaning.) So the bits are taken from the entry, and the content is asked about once more.
     @usableFromInline
     @inline(never)
     @discardableResult
@@ -64,7 +65,7 @@ extension CacheEngine {
             let value = shard.pointee.storage.entries[Int(slot)].value
             withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) { bits.copyMemory(from: $0) }
             unlock(shard)
-            guard let hooks, UserCode.runDeepest({ hooks.isDiscarded(value) }) else { return 0 }
+            guard isDiscarded(value) else { return 0 }
             shard = lockShard(hash)
             let isSame =
                 stands(slot, hash, generation, in: shard)

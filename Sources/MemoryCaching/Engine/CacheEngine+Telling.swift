@@ -18,7 +18,8 @@ extension CacheEngine {
     func finish(_ departures: borrowing EntryDepartures<Key, Value>, replacement: Value? = nil) {
         if departures.isEmpty { return }
         // Whose content could be discarded has set the flag before it went in.
-        if !hasObserver.load(ordering: .relaxed), !hasDiscardable.load(ordering: .relaxed) { return }
+        let mayDiscard = hasDiscardable.load(ordering: .relaxed) && hooks?.discardsDeparted ?? false
+        if !mayDiscard, !hasObserver.load(ordering: .relaxed) { return }
         tell(of: departures, replacement: replacement)
     }
 

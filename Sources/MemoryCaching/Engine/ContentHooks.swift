@@ -23,7 +23,7 @@ package final class ContentHooks<Value>: @unchecked Sendable {
     /// Whether both are one object, where what leaves the cache loses its content: as in `NSCache`, for which an object
     /// that is set again has not left. nil where it keeps its content for whoever still has it.
     @usableFromInline package let isIdentical: ((Value, Value) -> Bool)?
-    /// Whether the content of what leaves is discarded, or is refused.
+    /// Whether what leaves or is refused loses its content.
     @usableFromInline package var discardsDeparted: Bool { isIdentical != nil }
 
     package init(

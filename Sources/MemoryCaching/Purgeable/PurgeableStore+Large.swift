@@ -48,35 +48,32 @@ extension PurgeableStore {
     }
 
     private func keepOrdinary(within limit: Int) {
-        var ordinary: [(shard: Int, large: LargeSlot)] = []
-        for shard in 0..<Self.shardCount {
-            let values = locked(shard: shard) { $0.large }
-            for case let large? in values where large.value.countsAsOrdinaryMemory { ordinary.append((shard, large)) }
-        }
+        let ordinary = largeValues { $0.countsAsOrdinaryMemory }
         var bytes = ordinary.reduce(0) { $0 + $1.large.value.byteCount }
-        if bytes > limit {
-            for (shard, large) in ordinary.sorted(by: { $0.large.serial < $1.large.serial }) where bytes > limit {
-                bytes -= drop(large, shard, .memoryPressure)
-            }
-        }
+        for (shard, large) in ordinary where bytes > limit { bytes -= drop(large, shard, .memoryPressure) }
         largeOrdinary.store(max(0, bytes), ordering: .relaxed)
     }
 
-    /// Drops the oldest large values until `bytes` bytes are freed; returns how many were.
+    /// Evicts the oldest large values until `bytes` bytes are free; returns how many that freed.
     func evictLargeValues(bytes: Int) -> Int {
         guard bytes > 0, largeBytes.load(ordering: .relaxed) > 0 else { return 0 }
-        var all: [(shard: Int, large: LargeSlot)] = []
-        for shard in 0..<Self.shardCount {
-            let values = locked(shard: shard) { $0.large }
-            for case let large? in values { all.append((shard, large)) }
-        }
         var freed = 0
-        for (shard, large) in all.sorted(by: { $0.large.serial < $1.large.serial }) where freed < bytes {
+        for (shard, large) in largeValues(where: { _ in true }) where freed < bytes {
             freed += drop(large, shard, .memoryPressure)
             // One at a time: a copy of each value is made for whoever is told.
             tellRemovals()
         }
         return freed
+    }
+
+    /// The large values that `isWanted` names, oldest first.
+    private func largeValues(where isWanted: (PurgeableBytes) -> Bool) -> [(shard: Int, large: LargeSlot)] {
+        var all: [(shard: Int, large: LargeSlot)] = []
+        for shard in 0..<Self.shardCount {
+            let values = locked(shard: shard) { $0.large }
+            for case let large? in values where isWanted(large.value) { all.append((shard, large)) }
+        }
+        return all.sorted { $0.large.serial < $1.large.serial }
     }
 
     /// Removes a large value's entry unless it holds another value by now; returns the bytes that this freed.

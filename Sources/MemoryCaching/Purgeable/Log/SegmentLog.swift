@@ -25,8 +25,8 @@ internal import Synchronization
 ///   else. What a reader may race with is the kernel alone.
 /// - A segment is sealed after the last writer has published; it is retired only when sealed.
 /// - Retiring moves the generation on before the pages are discarded, so old locations are stale at once; the pages
-///   are discarded before they are refilled, which also flushes old translations on every processor; they are refilled
-///   only after every reader that was inside at the time has left (``ReaderGate``).
+///   are discarded before they are refilled, which also flushes old translations on every processor; they are refilled,
+///   or unmapped, only after every reader that was inside at the time has left (``ReaderGate``).
 /// - A page found lost is marked and stays marked until the segment is retired: a read of it would map the shared zero
 ///   page, which mincore(2) reports as present.
 /// - Where sealing is refused the segment is ordinary memory (``ordinaryBytes``) and somebody must evict it.

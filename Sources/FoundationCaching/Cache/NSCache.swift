@@ -22,11 +22,9 @@ package import MemoryCaching
 /// It behaves as Apple documents its own, and where Apple leaves a choice it makes the one that surprises least:
 ///
 /// - Limits hold strictly, as soon as any call returns. The newcomer is in and what was used least recently is evicted:
-///   exactly that until the cache has held more than 4,096 objects, afterwards one of the oldest tenth. (Objects of
-///   cost 0 and the others are two lists: of two that were used since the last eviction, one of each, the one that costs
-///   something goes first.) A lookup of a key that is not there counts as a use of one that has the very same hash
-///   and is compared by foreign code. An object that alone costs more than ``totalCostLimit`` leaves at once and pushes
-///   nobody out. Objects of cost 0 are never evicted to satisfy a limit on cost. Negative costs count as 0, negative
+///   exactly that until the cache has held more than 4,096 objects, afterwards one of the oldest tenth. A lookup of a
+///   key that is not there counts as a use of one that has the very same hash and is compared by foreign code. An object
+///   that alone costs more than ``totalCostLimit`` leaves at once and pushes nobody out. Objects of cost 0 are never evicted to satisfy a limit on cost. Negative costs count as 0, negative
 ///   limits as none, and sums never overflow.
 /// - Keys are retained, not copied, and compared by `isEqual(_:)` and `hash`, by `==` if their class is `Hashable`, by
 ///   identity otherwise. The hash is computed once, when the key is given: a key that changes while it is in the cache
@@ -41,8 +39,7 @@ package import MemoryCaching
 /// Objects may adopt ``NSDiscardableContent`` or the native `DiscardableContent`: a `PurgeableBytes` can be an object.
 ///
 /// - Complexity: O(1) for ``object(forKey:)``, ``setObject(_:forKey:cost:)`` and ``removeObject(forKey:)``, amortised
-///   over the objects that a call evicts; O(*n*) in the keys that have the same `hash`. An object's release, after a
-///   million others, needs no deep stack.
+///   over the objects that a call evicts; O(*n*) in the keys that have the same `hash`.
 /// - SeeAlso: Apple, `NSCache`.
 //
 // The class is a face: storage, order, limits and pressure are the engine's. Keys and objects are single references

@@ -236,7 +236,7 @@ extension CacheEngine {
         let first = published - own &* 2
         let start = own &+ 1 &+ Int(shard.pointee.victims) &* 3
         // What others have published may be out of date; who is asked publishes anew, and need not be asked again.
-        for _ in 0..<looks {
+        for round in 1...looks {
             let ownLeast = shard.pointee.leastHeight(for: cause)
             var least = ownLeast.bitPattern
             var best = own
@@ -245,7 +245,7 @@ extension CacheEngine {
                 let height = first[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
                 if height < least { (least, best) = (height, index) }
             }
-            if ordering == .reuse { shard.pointee.allowVictims(from: Double(bitPattern: least)) }
+            if ordering == .reuse { shard.pointee.allowVictims(from: Double(bitPattern: least), own: ownLeast) }
             if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
             let other = Self.shard(best, of: word)
             guard tryLock(other) else { return shard }
@@ -253,7 +253,10 @@ extension CacheEngine {
                 unlock(other)
                 return shard
             }
-            if other.pointee.leastHeight(for: cause) < ownLeast { return other }
+            let height = other.pointee.leastHeight(for: cause)
+            // In order of use another one may come before what is there by now.
+            let isLeast = ordering != .reuse || height.bitPattern <= least || round == looks
+            if isLeast, height < ownLeast { return other }
             other.pointee.publish()
             unlock(other)
         }

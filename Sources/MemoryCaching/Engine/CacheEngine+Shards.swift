@@ -74,7 +74,8 @@ extension CacheEngine {
                 tablePlace: tablePlace,
                 directory: word,
                 origin: nil,
-                mostEntries: ShardCounts.mostEntries(0)
+                mostEntries: ShardCounts.mostEntries(0),
+                isByUse: ordering == .reuse
             )
         )
         // By reuse, all densities are 1 and so is their mean, also before the policy has seen an insertion.

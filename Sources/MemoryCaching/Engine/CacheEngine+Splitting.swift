@@ -61,7 +61,8 @@ extension CacheEngine {
                     tablePlace: tablePlace,
                     directory: new,
                     origin: origin,
-                    mostEntries: ShardCounts.mostEntries(logarithm)
+                    mostEntries: ShardCounts.mostEntries(logarithm),
+                    isByUse: ordering == .reuse
                 )
             )
             shard.pointee.isElsewhere = true

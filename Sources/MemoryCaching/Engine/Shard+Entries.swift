@@ -144,6 +144,10 @@ extension Shard {
         if cause != .memoryPressure { release(storage.cost(of: slot)) }
         let (entry, areCrowded) = storage.take(slot, hash: hash)
         if areCrowded, !keepsTable { storage.spread(sparing: sparesTable) }
+        if info.has(EntryInfo.exact) {
+            departures &+= 1
+            if storage.held < leastHeld { noteShrinking() }
+        }
         return entry
     }
 

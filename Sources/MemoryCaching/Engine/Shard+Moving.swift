@@ -54,6 +54,7 @@ extension Shard {
     @usableFromInline
     mutating func open() {
         isElsewhere = false
+        noteHeld()
         publish()
         publishTable()
     }

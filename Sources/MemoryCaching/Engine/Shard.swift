@@ -25,6 +25,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var isElsewhere = false
     /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
     @usableFromInline let mostEntries: UInt32
+    /// Entries below which the order of this shard alone says little, see ``isFew``: 64, and 128 in order of use, where
+    /// moves are what a shard tells the time by.
+    @usableFromInline let few: UInt32
     /// Values that were exchanged in place; see ``exchange(_:_:with:cost:)``. Each is an insertion, and a replaced value.
     @usableFromInline var exchanges = 0
     @usableFromInline var storage: EntryStorage<Key, Value>
@@ -47,6 +50,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
     @usableFromInline var toldSampled: Int32 = 0
+    /// In order of use, rises with each wait for the lock, and falls with each move.
+    @usableFromInline var contendedMoves: UInt32 = 0
     @usableFromInline var counters = ShardCounters()
 
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
@@ -54,6 +59,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// In order of use, the height up to which entries may go before the other shards are looked at again.
     @usableFromInline var latestVictim = -Double.infinity
     @usableFromInline var victimsSinceRebasing: UInt32 = 0
+    /// In order of use, by how much a move raises L.
+    @usableFromInline var step: Float = 2
     /// What heights are counted from, so that a `Float` holds them however long the cache runs.
     @usableFromInline var base: Double
     @usableFromInline let room: UnsafeMutablePointer<Room>
@@ -77,6 +84,15 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// Made with the first entry that has a lifetime.
     @usableFromInline var wheel: TimerWheel?
 
+    // What order of use needs besides, in the last line.
+
+    /// Seven eighths of the entries that were held when the epoch began.
+    @usableFromInline var leastHeld: UInt32 = 0
+    /// How far apart the heights of the last victims were, and of which was the last; and what has left since.
+    @usableFromInline var spacing = 0.0
+    @usableFromInline var leastAtSpacing = 0.0
+    @usableFromInline var departures: UInt32 = 0
+
     @inlinable
     init(
         storage: EntryStorage<Key, Value>,
@@ -86,7 +102,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         tablePlace: TablePlace,
         directory: UInt,
         origin: UnsafeMutablePointer<Shard>?,
-        mostEntries: UInt32
+        mostEntries: UInt32,
+        isByUse: Bool
     ) {
         self.storage = storage
         self.room = room
@@ -96,6 +113,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         self.directory = directory
         self.origin = origin
         self.mostEntries = mostEntries
+        few = isByUse ? 128 : 64
         inflation = policy.pointee.inflation
         base = inflation
     }
@@ -167,28 +185,26 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// A use of the entry at `slot`, whose flags are `info` and whose key has `hash`.
     ///
     /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the
-    /// order is exact. Elsewhere an entry that has moved among the last sixteenth of the moves stays where it is: then
-    /// a hit mostly reads only, and whoever is at the head is still among the oldest sixteenth of the shard.
+    /// order is exact. Elsewhere an entry that has moved among the last 32nd of the moves stays where it is: then a hit
+    /// of what is used often reads only, and whoever is at the head is still among the oldest 32nd of the shard.
     @inlinable
     @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
-            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 1 { moveToEnd(slot) }
+            if published == nil || isFew || epoch != info.epoch { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { noteTouch(info, hash) }
         }
     }
 
-    /// Raises L. All shards together raise it by about 2 while each entry is moved once, however many they are, so that
-    /// a difference of heights says how much was used meanwhile, also across a split. With less than 1 the victims,
-    /// which stand 1 above the L of their last move, would raise it by leaps.
+    /// Raises L for so many moves. All shards together raise it by about 2 while each entry is moved once, however many
+    /// they are, so that a difference of heights says how much was used meanwhile, also across a split. With less than 1
+    /// the victims, which stand 1 above the L of their last move, would raise it by leaps.
     @inlinable
-    @inline(never)
-    mutating func tick() {
-        inflation = policy.pointee.advanceInflation(beyond: inflation, by: 0x1p-4 / Double(siblingCount))
-        // Up to 512, a `Float` tells the ticks of 128 shards apart.
-        if inflation - base > 512 { rebase(by: Float(inflation - base).nextDown) }
+    @inline(always)
+    mutating func tick(moves: Float) {
+        inflation = policy.pointee.advanceInflation(beyond: inflation, by: Double(moves * step))
     }
 
     /// Moves an entry in order of use to the end of its queue. All of it is compiled into one function that knows how
@@ -215,30 +231,91 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// before each victim.
     @inlinable
     @inline(always)
-    var isFew: Bool { storage.count < 64 }
+    var isFew: Bool { storage.count < few }
 
-    /// A move to the end of the order of use. L rises a little with each epoch, and with each move where there are few
-    /// entries in each of many shards: so what was used later stands higher, in whichever shard it is.
+    /// A move to the end of the order of use. L rises with each, so that what was used later stands higher, in whichever
+    /// shard it is: a cache of 100,000 entries of which the last 50 are left must know the order of those.
+    ///
+    /// But all shards write L. Where threads wait for each other it rises by sixteen moves at a time: the order of what
+    /// they do at once is nobody's, and the line of L would go back and forth with each move.
     @inlinable
     @inline(always)
     mutating func noteMove(of slot: UInt32) {
         movesInEpoch &+= 1
-        let beginsEpoch = movesInEpoch &* 32 >= storage.held
-        if beginsEpoch {
-            movesInEpoch = 0
-            epoch = (epoch &+ 1) & EntryInfo.mostEpoch
-        }
-        if isFew ? published != nil : beginsEpoch { tick() }
+        if movesInEpoch &* 32 >= storage.held { beginEpoch() }
+        if isContended || contendedMoves > 0 { tickContended() } else { tick(moves: 1) }
         storage.view[slot].pointee.info.epoch = epoch
     }
 
-    /// Entries in order of use may go up to a 32nd of the time that the oldest of all, at height `least`, has waited;
-    /// where there are few, none but the oldest. To that epochs add, and uses that move nothing: at worst 399 of 8,000
-    /// entries were seen to be older than a victim, with 16 to 128 shards. A tenth is promised.
+    /// One wait in a while is no reason: the governor looks at shards, too.
     @inlinable
-    mutating func allowVictims(from least: Double) {
+    @inline(never)
+    mutating func tickContended() {
+        if isContended, contendedMoves < 256 { contendedMoves &+= 64 }
+        if contendedMoves <= 128 || isFew {
+            tick(moves: 1)
+        } else if contendedMoves & 15 == 0 {
+            tick(moves: 16)
+        }
+        contendedMoves &-= 1
+    }
+
+    /// Whether whoever has the lock, who asks, had to wait for it.
+    @inlinable
+    @inline(always)
+    var isContended: Bool {
+        mutating get {
+            withUnsafeMutablePointer(to: &self) { ShardLock(guarding: UnsafeMutableRawPointer($0)).wasContended }
+        }
+    }
+
+    /// A 32nd of the entries has been moved.
+    @inlinable
+    @inline(never)
+    mutating func beginEpoch() {
+        movesInEpoch = 0
+        epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+        noteHeld()
+        // Up to 32, a `Float` tells the moves of a million entries apart, and those of few entries much longer: a
+        // rebasing looks at all slots, also of what is empty by now.
+        if inflation - base > Double(max(32, step * 0x1p20)) { rebase(by: Float(inflation - base).nextDown) }
+    }
+
+    @inlinable
+    @inline(always)
+    mutating func noteHeld() {
+        leastHeld = storage.held - storage.held / 8
+        step = 2 / Float(Int(max(1, storage.held)) &<< siblingBits)
+    }
+
+    /// Fewer entries are left than the epoch began with. What was the last sixteenth of the moves may be all that is left,
+    /// and what the oldest might wait, longer than any has.
+    @inlinable
+    @inline(never)
+    mutating func noteShrinking() {
+        movesInEpoch = 0
+        epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+        latestVictim = -.infinity
+        noteHeld()
+        publish()
+    }
+
+    /// Entries in order of use may go until about a 32nd of the entries was older than the last of them, counted from the
+    /// oldest of all, at height `least`; where there are few, none but the oldest. To that uses add that move nothing. A
+    /// tenth is promised.
+    ///
+    /// How many are older follows from how far apart the last victims were. A 32nd of the time that the oldest has waited
+    /// would be another number where the cache was larger once: what is left of that lies denser than what came since.
+    @inlinable
+    mutating func allowVictims(from least: Double, own: Double) {
+        if departures >= 16 {
+            spacing = max(0, own - leastAtSpacing) / Double(departures)
+            departures = 0
+            leastAtSpacing = own
+        }
         // An entry in order of use was enqueued 1 below its height.
-        latestVictim = isFew ? least : least + (inflation - (least - 1)) / 32
+        let waited = inflation - (least - 1)
+        latestVictim = isFew ? least : least + min(spacing * Double(storage.held), waited) / 32
     }
 
     /// The height of the least head that may go for `cause`, absolute; infinite where there is none, and never less
@@ -297,8 +374,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func evict(_ slot: UInt32, residents: Int, cause: RemovalCause) -> Entry<Key, Value> {
         let hash = storage.hash(of: slot)
         let info = storage.view[slot].pointee.info
-        raiseInflation(to: base + Double(storage.view[slot].pointee.height))
+        // Where moves raise L, victims do not: a leap would look like entries that are not there.
         if info.has(EntryInfo.exact) { return remove(slot, hash: hash, cause: cause) }
+        raiseInflation(to: base + Double(storage.view[slot].pointee.height))
         // Where its word and its ghost lie comes from memory while it leaves its queue.
         prefetch(storage.home(hash))
         ghosts.prefetch(hash)

@@ -22,7 +22,7 @@ public import Synchronization
 /// - SeeAlso: Ulrich Drepper, "Futexes Are Tricky" (2011), mutex 2, whose third state is the second word here.
 @usableFromInline
 package struct ShardLock {
-    /// 1 when held.
+    /// 1 when held, 2 by somebody who had to wait for it.
     @usableFromInline let word: UnsafeMutablePointer<Atomic<UInt32>>
 
     /// 1 when somebody may sleep.
@@ -121,6 +121,11 @@ package struct ShardLock {
     ///   Multiprocessor", SOSP 1991.
     static var mostLooks: Int { 128 }
 
+    /// Whether whoever has the lock, who asks, had to wait for it.
+    @inlinable
+    @inline(always)
+    var wasContended: Bool { word.pointee.load(ordering: .relaxed) == 2 }
+
     /// Says to those who read without the lock that whoever has it writes from here on.
     @inlinable
     @inline(always)
@@ -158,7 +163,7 @@ package struct ShardLock {
     @inline(never)
     func lockContended() {
         for _ in 0..<Self.mostLooks {
-            if word.pointee.load(ordering: .relaxed) == 0, tryLock() { return }
+            if word.pointee.load(ordering: .relaxed) == 0, tryLock() { return noteContention() }
             cms_spin_hint()
         }
         var naps = 0
@@ -169,10 +174,12 @@ package struct ShardLock {
             }
             // Said before the lock is looked at, and left said when it is taken: others may sleep too.
             _ = sleepers.pointee.exchange(1, ordering: .sequentiallyConsistent)
-            if tryLock() { return }
+            if tryLock() { return noteContention() }
             cms_futex_wait(sleepers, 1, Self.longestSleep)
         }
     }
+
+    private func noteContention() { word.pointee.store(2, ordering: .relaxed) }
 
     /// Wakes one sleeper, who will say whether there may be more of them.
     @usableFromInline

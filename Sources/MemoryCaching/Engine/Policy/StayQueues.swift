@@ -213,12 +213,14 @@ struct StayQueues {
     /// Makes the window include `code`.
     @usableFromInline
     mutating func widen(toInclude code: Int32) {
-        var (first, last) = (code & ~15, code | 15)
+        // In order of use there is one code, and a tree of one leaf.
+        var (first, last, count) = (code, code, Int32(1))
         if capacity > 0 {
-            first = Swift.min(first, Swift.max(firstCode, Int32(StayCode.least.rawValue) & ~15))
-            last = Swift.max(last, Swift.min(firstCode + capacity - 1, Int32(StayCode.greatest.rawValue) | 15))
+            let (firstHeld, lastHeld) = (firstCode & ~15, (firstCode + capacity - 1) | 15)
+            first = Swift.min(code & ~15, Swift.max(firstHeld, Int32(StayCode.least.rawValue) & ~15))
+            last = Swift.max(code | 15, Swift.min(lastHeld, Int32(StayCode.greatest.rawValue) | 15))
+            count = 16
         }
-        var count: Int32 = 16
         while count < last - first + 1 { count *= 2 }
         if capacity > 0, code < firstCode { first = last - count + 1 }
         let memory = AlignedMemory.allocate(Int(count) * MemoryLayout<Queue>.stride)

@@ -266,9 +266,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     public func hottestKeys(_ limit: Int = .max) -> [Key] { engine.hottestKeys(limit) }
 
     /// Up to `limit` keys, those that would go next first. A snapshot, and no use of the entries. An eviction spares 32
-    /// used entries at most, so that no insertion takes long: where more of them stand in front, one of those goes. In a
-    /// cache of more than some 4,096 entries an eviction looks at a part of the cache, so that what goes next is among
-    /// the first here, and seldom the very first.
+    /// used entries at most, so that no insertion takes long: where more of them stand in front, one of those goes. A
+    /// cache of more than some 4,096 entries has up to 128 parts, of which an eviction takes the coldest of one: it is
+    /// among the first here, as many as there are parts, and seldom the very first.
     ///
     /// - Complexity: O(*n* log *n*).
     public func coldestKeys(_ limit: Int = .max) -> [Key] { engine.coldestKeys(limit) }

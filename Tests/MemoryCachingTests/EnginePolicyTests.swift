@@ -227,6 +227,20 @@ struct EnginePolicyTests {
         #expect(coldest.allSatisfy { !engine.contains($0) })
     }
 
+    @Test("keys by worth: in many shards, the next victim is the coldest of one")
+    func orderOfShards() throws {
+        let engine = CacheEngine<Int, Int>(ordering: .worth)
+        for key in 0..<20_000 { engine.setValue(key, forKey: key) }
+        engine.countLimit = 20_000
+        for round in 0..<20 {
+            let coldest = engine.coldestKeys(engine.shardCount)
+            engine.setValue(round, forKey: 20_000 + round)
+            let victims = coldest.filter { !engine.contains($0) }
+            #expect(victims.count == 1, "round \(round)")
+        }
+        #expect(engine.hottestKeys(20_000) == engine.coldestKeys(20_000).reversed())
+    }
+
     @Test("heights stay exact however far inflation has risen")
     func rebasing() {
         let engine = CacheEngine<Int, Int>(countLimit: 64)

@@ -79,13 +79,14 @@ extension CacheEngine {
     }
 
     /// What `part` takes of the entries whose lifetime is not over, in the order in which they would go if nothing were
-    /// used any more.
+    /// used any more. Each shard evicts its own least, mostly, so the least of each come first, then those next to them.
     private func entriesByWorth<Part>(_ part: (EntryStorage<Key, Value>, UInt32) -> Part) -> [Part] {
         let now = lifetimes.now
-        var found: [(part: Part, height: Double, order: Int)] = []
+        var shards: [[(part: Part, height: Double, order: Int)]] = []
         forEachShard { shard in
             let storage = shard.pointee.storage
             let view = storage.view
+            var found: [(part: Part, height: Double, order: Int)] = []
             func collect(from head: UInt32) {
                 var slot = head
                 while slot != 0 {
@@ -103,8 +104,16 @@ extension CacheEngine {
                 }
             }
             shard.pointee.order.forEachHead(collect)
+            shards.append(found)
         }
-        found.sort { ($0.height, $0.order) < ($1.height, $1.order) }
-        return found.map(\.part)
+        var all: [(part: Part, height: Double, place: Double)] = []
+        for var found in shards {
+            found.sort { ($0.height, $0.order) < ($1.height, $1.order) }
+            for (place, entry) in found.enumerated() {
+                all.append((entry.part, entry.height, Double(place) / Double(found.count)))
+            }
+        }
+        all.sort { ($0.place, $0.height) < ($1.place, $1.height) }
+        return all.map(\.part)
     }
 }

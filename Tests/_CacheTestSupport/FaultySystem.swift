@@ -17,6 +17,7 @@ package final class FaultySystem: Sendable {
         var limit: Int?
         var calls: [PageAdvice: Int] = [:]
         var mapped = 0
+        var mappings = 0
     }
 
     private let state = Mutex(State())
@@ -41,6 +42,9 @@ package final class FaultySystem: Sendable {
     /// Bytes mapped and not yet unmapped.
     package var mappedByteCount: Int { state.withLock { $0.mapped } }
 
+    /// Mappings made and not yet unmapped.
+    package var mappingCount: Int { state.withLock { $0.mappings } }
+
     /// The calls to hand to the page layer.
     package var system: PageSystem {
         PageSystem(
@@ -50,11 +54,19 @@ package final class FaultySystem: Sendable {
                 }
                 if isRefused { return (nil, 12) }
                 let answer = PageSystem.live.map(byteCount)
-                if answer.base != nil { state.withLock { $0.mapped += byteCount } }
+                if answer.base != nil {
+                    state.withLock { state in
+                        state.mapped += byteCount
+                        state.mappings += 1
+                    }
+                }
                 return answer
             },
             unmap: { [self] base, byteCount in
-                state.withLock { $0.mapped -= byteCount }
+                state.withLock { state in
+                    state.mapped -= byteCount
+                    state.mappings -= 1
+                }
                 return PageSystem.live.unmap(base, byteCount)
             },
             advise: { [self] base, byteCount, advice in

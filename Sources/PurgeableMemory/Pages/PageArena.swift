@@ -57,8 +57,13 @@ package final class PageArena: Sendable {
     /// A run of a quarter of a region or more gets a mapping of its own, which goes when it goes.
     private static let largestSharedRun = largestRegion / 4
     /// The same where the process may map only so much: there a region counts as a whole until all of it is free, and
-    /// caches that evicted values of 100 kB to make room were emptied. So small that 65,530 mappings hold 4 GiB.
+    /// caches that evicted values of 100 kB to make room were emptied.
     private static let largestSharedRunWhereLimited = 64 << 10
+    /// Mappings of the process up to which runs as small as that get their own, and up to which regions stay small: a
+    /// quarter and a half of the kernel's default limit. Below a limit of 64 GiB values of 65 KiB with holes between
+    /// them used it up, and the next allocation ended the process.
+    private static let mostSmallRuns = 16_384
+    private static let mostSmallRegions = 32_768
 
     /// An arena without any mapping yet.
     package init(pages: Pages, wipesOnFork: Bool = true, system: PageSystem = .live) {
@@ -80,10 +85,13 @@ package final class PageArena: Sendable {
     package func allocate(byteCount: Int) -> PageRun? {
         precondition(byteCount > 0)
         let count = (byteCount - 1) / pages.unit + 1
-        let isAlone =
-            count * pages.unit >= Self.largestSharedRun
-            || count * pages.unit >= Self.largestSharedRunWhereLimited && system.limitsMapping()
-        if isAlone { return allocateAlone(byteCount: count * pages.unit) }
+        let byteCount = count * pages.unit
+        if byteCount >= Self.largestSharedRun { return allocateAlone(byteCount: byteCount) }
+        if byteCount >= Self.largestSharedRunWhereLimited, makesSmallMappings(upTo: Self.mostSmallRuns),
+            let run = allocateAlone(byteCount: byteCount)
+        {
+            return run
+        }
         return state.withLock { state in
             if let run = take(count, &state) { return run }
             guard grow(&state, atLeast: count) else { return nil }
@@ -161,7 +169,7 @@ package final class PageArena: Sendable {
 
     private func grow(_ state: inout State, atLeast count: Int) -> Bool {
         let needed = count * pages.unit
-        let largest = system.limitsMapping() ? Self.smallestRegion : Self.largestRegion
+        let largest = makesSmallMappings(upTo: Self.mostSmallRegions) ? Self.smallestRegion : Self.largestRegion
         var size = max(min(state.nextRegionByteCount, largest), needed)
         // Under RLIMIT_AS a smaller region may still fit where a large one does not.
         var region = PageRegion(byteCount: size, pages: pages, wipesOnFork: wipesOnFork, system: system)
@@ -177,6 +185,9 @@ package final class PageArena: Sendable {
         state.nextRegionByteCount = min(state.nextRegionByteCount * 2, Self.largestRegion)
         return true
     }
+
+    /// Whether what is no longer wanted should be unmapped soon, and there are mappings to spend on that.
+    private func makesSmallMappings(upTo most: Int) -> Bool { system.limitsMapping() && PageRegion.count < most }
 
     private func allocateAlone(byteCount: Int) -> PageRun? {
         PageRegion(byteCount: byteCount, pages: pages, wipesOnFork: wipesOnFork, system: system).map {

@@ -4,12 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+internal import Synchronization
+
 /// One mapping with uniform flags: no part of it is ever advised so that the kernel must split it in two.
 ///
 /// Only `free` and `discard` are said of parts; both leave the mapping whole. vm.max_map_count (65,530 by default)
 /// therefore bounds regions, not values.
 struct PageRegion: @unchecked Sendable {
     // Sendable: an address and a length, both constant.
+
+    private static let counter = Atomic<Int>(0)
+    /// Regions of this process that are mapped.
+    static var count: Int { counter.load(ordering: .relaxed) }
 
     /// The first byte, aligned to the unit.
     let base: UnsafeMutableRawPointer
@@ -31,6 +37,7 @@ struct PageRegion: @unchecked Sendable {
         self.byteCount = byteCount
         if head > 0 { _ = system.unmap(mapping, head) }
         if slack > head { _ = system.unmap(base + byteCount, slack - head) }
+        Self.counter.wrappingAdd(1, ordering: .relaxed)
         // Refusals here cost speed or room, never truth: an old kernel knows no wipe-on-fork and then shares the
         // pages with the child; one without huge pages has none to forbid.
         _ = system.advise(base, byteCount, pages == .huge ? .hugePages : .basePages)
@@ -41,7 +48,11 @@ struct PageRegion: @unchecked Sendable {
     /// Gives the address space back, and the memory in any case.
     func unmap(_ system: PageSystem) {
         let error = system.unmap(base, byteCount)
-        // Refused where it would cut a merged mapping in two beyond the map count; the pages at least can go.
-        if error != 0 { _ = system.advise(base, byteCount, .discard) }
+        if error == 0 {
+            Self.counter.wrappingSubtract(1, ordering: .relaxed)
+        } else {
+            // It would cut a merged mapping in two beyond the map count; the pages at least can go.
+            _ = system.advise(base, byteCount, .discard)
+        }
     }
 }

@@ -84,6 +84,37 @@ import _CacheTestSupport
         #expect(faults.mappedByteCount == 36 << 20)
     }
 
+    @Test func whereMappingIsLimitedTheKernelsMappingsLast() throws {
+        // With a hole behind each, which keeps the kernel from merging them: 70,000 would be more than the process may have.
+        let faults = FaultySystem()
+        faults.limitMapping()
+        let arena = PageArena(pages: .base, system: faults.system)
+        let runs = try (0..<140_000).map { _ in try #require(arena.allocate(byteCount: 65 << 10)) }
+        #expect(faults.mappingCount <= 16_384 + 2200, "what has no mapping of its own is in regions of 4 MiB")
+        for (number, run) in runs.enumerated() where number % 2 == 0 { arena.deallocate(run) }
+        #expect(faults.mappingCount <= 16_384 / 2 + 2200)
+        // There are mappings to spend again.
+        let mapped = faults.mappedByteCount
+        let next = try #require(arena.allocate(byteCount: 65 << 10))
+        #expect(faults.mappedByteCount == mapped + next.byteCount)
+        arena.deallocate(next)
+        for (number, run) in runs.enumerated() where number % 2 == 1 { arena.deallocate(run) }
+        #expect(arena.regionCount <= 1)
+        #expect(faults.mappingCount <= 1)
+    }
+
+    @Test func whereMappingIsLimitedFreePagesServeBeforeAnAllocationFails() throws {
+        let faults = FaultySystem()
+        let arena = PageArena(pages: .base, system: faults.system)
+        // In a region, mapped while there was no limit.
+        let shared = try #require(arena.allocate(byteCount: 100 << 10))
+        faults.limitMapping(to: faults.mappedByteCount)
+        let run = try #require(arena.allocate(byteCount: 100 << 10), "the region has room")
+        #expect(arena.allocate(byteCount: 8 << 20) == nil)
+        arena.deallocate(run)
+        arena.deallocate(shared)
+    }
+
     @Test func sealedPagesGoUnderPressureAndAreSeenToBeGone() throws {
         let arena = PageArena(pages: .base)
         let run = try #require(arena.allocate(byteCount: 16 * PageSize.base))

@@ -51,8 +51,10 @@ final class SegmentLog: @unchecked Sendable {
         var histories: [SegmentHistory] = []
         /// Sealed segments, oldest first, of each stream; retired ones are skipped when met.
         var sealed: [SegmentQueue] = [SegmentQueue(), SegmentQueue()]
-        /// May be filled; some have no pages.
+        /// May be filled.
         var free: [Int] = []
+        /// The same once they have pages again.
+        var unmapped: [Int] = []
         /// Free but refilled too often since the last sweep.
         var worn: [Int] = []
         /// Retired since the last flip of the gate, and before it.
@@ -148,13 +150,13 @@ final class SegmentLog: @unchecked Sendable {
     /// The number of a segment that may be filled; nil where the system has no memory. Under the lock.
     func takeFree(_ state: inout State) -> Int? {
         if state.free.isEmpty { flipGate(&state) }
-        while let number = state.free.popLast() {
+        while let number = state.free.popLast() ?? state.unmapped.popLast() {
             if state.histories[number].refills >= Self.refillsBetweenSweeps {
                 state.worn.append(number)
                 continue
             }
             guard hasPages(number, &state) else {
-                state.free.append(number)
+                state.unmapped.append(number)
                 return nil
             }
             state.histories[number].refills += 1
@@ -181,11 +183,14 @@ final class SegmentLog: @unchecked Sendable {
     }
 
     /// Gives the address space of free segments back, too. What readers that are inside ``gate`` may still look at stays
-    /// until the next call. The caller is not inside. O(free segments), and a system call for each.
+    /// until the next call. The caller is not inside. O(segments that became free since), and a system call for each.
     func unmapFree() {
         let runs = state.withLock { state in
             flipGate(&state)
-            return state.free.compactMap { state.runs[$0].take() }
+            let runs = state.free.compactMap { state.runs[$0].take() }
+            state.unmapped += state.free
+            state.free.removeAll(keepingCapacity: true)
+            return runs
         }
         for run in runs { arena.deallocate(run) }
     }

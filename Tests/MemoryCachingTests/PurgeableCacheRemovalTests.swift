@@ -51,6 +51,23 @@ struct PurgeableCacheRemovalTests {
         #expect(statistics.volatileBytes < held * 3 / 2 + (10 << 20), "\(statistics.volatileBytes) for \(held)")
     }
 
+    /// A limit holds at once for who asks what is held, and the values leave one by one.
+    @Test("Dead bytes go when a limit is set lower", arguments: [true, false])
+    func deadBytesBelowALowerLimit(isCost: Bool) {
+        var random = SplitMix64(seed: 15)
+        let cache = PurgeableCache<Int>(options: .init(evictsUnderMemoryPressure: false))
+        let count = 32_000
+        for key in 0..<count { cache.setBytes([UInt8](repeating: 1, count: 4000), forKey: key) }
+        for _ in 0..<count {
+            let bytes = [UInt8](repeating: 2, count: Int.random(in: 1...4000, using: &random))
+            cache.setBytes(bytes, forKey: Int.random(in: 0..<count, using: &random))
+        }
+        if isCost { cache.totalCostLimit = cache.totalCost / 9 } else { cache.countLimit = cache.count / 9 }
+        let statistics = cache.statistics
+        let held = cache.totalCost + cache.count * 16
+        #expect(statistics.volatileBytes <= held * 3 / 2 + (4 << 20))
+    }
+
     /// It counted as granted and not yet spent for as long as the cache was: at a warning all caches of the process were
     /// emptied for it.
     @Test("What was granted is taken back, or kept, when everything is removed")

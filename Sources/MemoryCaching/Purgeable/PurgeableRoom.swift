@@ -42,6 +42,9 @@ struct PurgeableRoom: ~Copyable {
     /// Bytes held.
     var byteCount: Int { held(room.totalCost, totalCostLimit) }
 
+    /// What is drawn: more than the limits while who set one evicts.
+    var drawn: (count: Int, byteCount: Int) { (room.places.load(ordering: .relaxed), room.totalCost) }
+
     private func held(_ drawn: Int, _ limit: Int) -> Int { max(0, limit > 0 ? min(drawn, limit) : drawn) }
 
     /// Whether more values are held than `count`.

@@ -54,8 +54,12 @@ extension PurgeableStore {
         }
     }
 
-    /// Bytes that the values held take in segments, about.
-    private var heldInSegments: Int { room.byteCount + room.count * SegmentPolicy.bytesBesideValue }
+    /// Bytes that the values held take in segments, about. Not what the limits allow: one that is set lower evicts bit by
+    /// bit, and of what has not left yet nothing can be cleaned.
+    private var heldInSegments: Int {
+        let drawn = room.drawn
+        return drawn.byteCount + drawn.count * SegmentPolicy.bytesBesideValue
+    }
 
     /// Goes on with what was begun, and looks after the cache if a second has passed; called every few thousand
     /// lookups.

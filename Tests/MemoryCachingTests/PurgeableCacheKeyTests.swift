@@ -39,11 +39,11 @@ struct PurgeableCacheKeyTests {
     /// What is known of a stored key, which is equal to the one looked for, while the lock is held.
     private func verdictUnderLock<Key: Hashable & Sendable>(_ stored: Key, _ key: Key) -> KeyVerdict {
         withMatching(stored, key) { matching in
-            matching.beginRound()
+            matching.beginRound(sealed: 0)
             let verdict = matching.verdict(shard: 0, slot: 0, location: Self.location)
             if verdict == .unknown {
                 matching.decide()
-                matching.beginRound()
+                matching.beginRound(sealed: 0)
                 #expect(matching.verdict(shard: 0, slot: 0, location: Self.location) == .equal)
             }
             return verdict
@@ -66,7 +66,7 @@ struct PurgeableCacheKeyTests {
     func roundsWithoutComparisons() {
         struct Own: Hashable { let number: Int }
         let verdict = withMatching(Own(number: 1), Own(number: 1)) { matching in
-            for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound() }
+            for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound(sealed: 0) }
             return matching.verdict(shard: 0, slot: 0, location: Self.location)
         }
         #expect(verdict == .unknown)

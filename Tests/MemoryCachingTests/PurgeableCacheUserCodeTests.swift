@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+import ForkSafety
 import Synchronization
 import Testing
 
@@ -40,12 +41,16 @@ private final class MeddlingKey: Hashable, Sendable {
     }
 }
 
-/// A key of the same hash as all others, which does something once when it is compared.
+/// A key, of the same hash as all others or not, which does something once when it is compared.
 private struct ChangingKey: Hashable, Sendable {
     static let onComparison = Mutex<(@Sendable () -> Void)?>(nil)
     let number: Int
-    init(_ number: Int) { self.number = number }
-    func hash(into hasher: inout Hasher) {}
+    let collides: Bool
+    init(_ number: Int, collides: Bool = true) {
+        self.number = number
+        self.collides = collides
+    }
+    func hash(into hasher: inout Hasher) { if !collides { hasher.combine(number) } }
     static func == (left: ChangingKey, right: ChangingKey) -> Bool {
         let change = onComparison.withLock { change in
             defer { change = nil }
@@ -67,6 +72,34 @@ extension PurgeableCache<ChangingKey> {
 }
 
 @Suite(.serialized) struct PurgeableCacheUserCodeTests {
+    enum Use: CaseIterable { case reading, lending, asking, replacing, updating, removing }
+
+    /// It was inside the log's gate, so no segment was filled again until it ended.
+    @Test(arguments: Use.allCases) func aComparisonThatTakesLongKeepsNoPagesFromBeingUsedAgain(use: Use) {
+        let cache = PurgeableCache<ChangingKey>(totalCostLimit: 8 << 20)
+        let key = ChangingKey(0, collides: false)
+        cache.setBytes([1, 2, 3], forKey: key)
+        ChangingKey.onComparison.withLock {
+            $0 = {
+                for number in 1...8000 {
+                    cache.setBytes([UInt8](repeating: 1, count: 10_000), forKey: ChangingKey(number, collides: false))
+                }
+            }
+        }
+        switch use {
+        case .reading: _ = cache.bytes(forKey: key)
+        case .lending: _ = cache.withBytes(forKey: key) { _ in }
+        case .asking: _ = cache.contains(key)
+        case .replacing: cache.setBytes([4], forKey: key)
+        case .updating: cache.updateBytes(forKey: key) { $0 = [5] }
+        case .removing: cache.removeBytes(forKey: key)
+        }
+        #expect(ChangingKey.onComparison.withLock { $0 == nil })
+        let segments = cache.store.log.state.withLock { $0.histories.count }
+        #expect(segments <= 32, "80 MB went through a cache of 8")
+        #expect(cache.bytes(forKey: ChangingKey(8000, collides: false)) != nil)
+    }
+
     @Test(.timeLimit(.minutes(10))) func keysMayUseTheCacheWheneverTheyRun() {
         let cache = PurgeableCache<MeddlingKey>(countLimit: 20)
         MeddlingKey.cache.withLock { $0 = cache }

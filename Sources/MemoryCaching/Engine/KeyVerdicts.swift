@@ -53,6 +53,9 @@ struct KeyVerdicts {
         next = 0
     }
 
+    /// Forgets what is known: other entries may be identified as those were.
+    mutating func forget() { decided = 0 }
+
     /// What is known of the entry that `identity` identifies, as long as it is there. The key of an unknown one is to
     /// be copied, for ``decideNext(_:)``.
     @inlinable

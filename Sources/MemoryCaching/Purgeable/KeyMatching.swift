@@ -11,9 +11,12 @@
 /// storage of the keys knows their type, nobody else does. What is compiled for any type of key asks the runtime for
 /// types at every step: lending 64 bytes by a text took 4,450 instructions that way, and takes 1,150 this way.
 ///
-/// Keys that are not harmless (``KeyHash/isHarmless(_:)``) are compared outside the lock, see ``KeyVerdicts``. An entry
-/// is identified by its location. That cannot have come to be the same again by chance: the operation is inside the
-/// log's gate, and a location returns only after its segment has been refilled, which the gate prevents.
+/// Keys that are not harmless (``KeyHash/isHarmless(_:)``) are compared outside the lock, see ``KeyVerdicts``, and before
+/// the operation enters the log's gate: an `==` that waits would keep every segment from being refilled. What is new by
+/// then is compared inside.
+///
+/// An entry is identified by its location. That cannot have come to be the same again by chance: a location returns only
+/// after its segment has been refilled, which the gate prevents, and before it as many times as there are generations.
 ///
 /// Made by ``PurgeableStore/withMatching(_:_:)``, whose caller's key and cache it must not outlive.
 struct KeyMatching {
@@ -43,8 +46,14 @@ struct KeyMatching {
     }
 
     /// Begins another look at the entries; called without a lock.
+    ///
+    /// - Parameter sealed: segments that have been sealed so far.
     @inline(__always)
-    func beginRound() { outside?.beginRound() }
+    func beginRound(sealed: Int) { outside?.beginRound(sealed: sealed) }
+
+    /// Says that the verdicts there are were found outside the gate, by a look at the entries when so many segments had
+    /// been sealed.
+    func noteComparison(sealed: Int) { outside?.sealedAtComparison = sealed }
 
     /// Whether the entry in `slot`, which has this word, has the key, if that is known; called under the shard's lock.
     @inline(__always)
@@ -74,6 +83,9 @@ private final class OutsideComparison {
     /// The keys of the entries that are yet to be compared, each in memory of its own.
     @exclusivity(unchecked) private var keys: [UnsafeMutableRawPointer] = []
 
+    /// Segments sealed when the verdicts were found that are from outside the gate; nil where none are.
+    @exclusivity(unchecked) var sealedAtComparison: Int?
+
     init(of key: UnsafeRawPointer, in storage: KeyStorage) {
         self.key = key
         self.storage = storage
@@ -82,8 +94,12 @@ private final class OutsideComparison {
     // No lock is held: the caller has it last.
     deinit { forgetKeys() }
 
-    func beginRound() {
+    func beginRound(sealed: Int) {
         forgetKeys()
+        if let before = sealedAtComparison, sealed &- before >= LogLocation.generationCount {
+            verdicts.forget()
+        }
+        sealedAtComparison = nil
         verdicts.beginRound()
     }
 

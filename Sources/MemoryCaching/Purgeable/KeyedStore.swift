@@ -132,7 +132,9 @@ extension PurgeableStore {
         let isHarmless = KeyHash.isHarmless(key)
         return withUnsafePointer(to: key) {
             // There is a storage, see `KeyedStore.makeKeyStorage()`.
-            body(KeyMatching(UnsafeRawPointer($0), in: keys!, word: word, isHarmless: isHarmless))
+            let matching = KeyMatching(UnsafeRawPointer($0), in: keys!, word: word, isHarmless: isHarmless)
+            if !isHarmless { compareBefore(matching) }
+            return body(matching)
         }
     }
 

@@ -32,7 +32,8 @@ internal import PurgeableMemory
 ///
 /// RLIMIT_AS and RLIMIT_DATA (`ulimit -v`, `ulimit -d`) count what is mapped, and the kernel takes no page for their
 /// sake. Where one of them is the nearest limit, the cache leaves the reserve free itself, as ``MemoryCache`` does: it
-/// evicts its oldest values, whole segments of them, and unmaps their pages.
+/// evicts its oldest values, whole segments of them, and unmaps their pages. The limits are read again once a second.
+/// What the allocator of the process cannot give ends the process, as everywhere in Swift, also where the index grows.
 ///
 /// All members may be used from any thread at any time. The child of a `fork` makes caches of its own: the kernel
 /// empties such pages in it, and to read or write in its parent's cache stops it with a message.

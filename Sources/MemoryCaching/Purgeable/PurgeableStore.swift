@@ -162,6 +162,39 @@ final class PurgeableStore: @unchecked Sendable {
         }
     }
 
+    /// Compares the key with those of its hash, outside the gate.
+    func compareBefore(_ matching: KeyMatching) {
+        let hash = hash(matching)
+        let sealed = log.sealedSegments
+        matching.beginRound(sealed: sealed)
+        let isDecided: Bool = locked(hash) { state, shard in find(hash, matching, in: &state, shard).isDecided }
+        if isDecided { return }
+        matching.decide()
+        matching.noteComparison(sealed: sealed)
+    }
+
+    /// The slot of the key's entry, and whether all is known of the entries that could be it. Under the shard's lock.
+    @inline(__always)
+    private func find(
+        _ hash: IndexHash,
+        _ matching: KeyMatching,
+        in state: inout PurgeableShard.State,
+        _ shard: Int
+    ) -> (slot: Int?, isDecided: Bool) {
+        var found: Int?
+        var undecided = false
+        state.index.forEachCandidate(hash, word: matching.word) { slot in
+            let location = LogLocation(word: state.index[slot].pointee.location)
+            switch matching.verdict(shard: shard, slot: slot, location: location) {
+            case .equal: found = slot
+            case .different: return true
+            case .unknown: undecided = true
+            }
+            return found == nil
+        }
+        return (found, found != nil || !undecided)
+    }
+
     /// Runs `body` under the lock of the hash's shard, with the slot of the key's entry.
     @inline(__always)
     func withEntry<R: Sendable>(
@@ -170,20 +203,10 @@ final class PurgeableStore: @unchecked Sendable {
         _ body: (inout PurgeableShard.State, _ shard: Int, _ slot: Int?) -> R
     ) -> R {
         while true {
-            matching.beginRound()
+            matching.beginRound(sealed: log.sealedSegments)
             let result: R? = locked(hash) { state, shard in
-                var found: Int?
-                var undecided = false
-                state.index.forEachCandidate(hash, word: matching.word) { slot in
-                    let location = LogLocation(word: state.index[slot].pointee.location)
-                    switch matching.verdict(shard: shard, slot: slot, location: location) {
-                    case .equal: found = slot
-                    case .different: return true
-                    case .unknown: undecided = true
-                    }
-                    return found == nil
-                }
-                return found != nil || !undecided ? body(&state, shard, found) : nil
+                let found = find(hash, matching, in: &state, shard)
+                return found.isDecided ? body(&state, shard, found.slot) : nil
             }
             if let result { return result }
             matching.decide()

@@ -89,13 +89,27 @@ uint64_t cms_take_reader_line(void) {
     return cms_own_reader_line;
 }
 
-int cms_allows_reads_without_lock(void) {
-#if defined(CMS_THREAD_SANITIZER)
-    return 0;
-#else
-    return 1;
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CMS_THREAD_SANITIZER 1
 #endif
+#endif
+
+#if defined(CMS_THREAD_SANITIZER)
+#define CMS_UNSEEN __attribute__((noinline, no_sanitize("thread")))
+const int cms_is_thread_sanitized = 1;
+#else
+#define CMS_UNSEEN
+const int cms_is_thread_sanitized = 0;
+#endif
+
+CMS_UNSEEN void cms_copy_unseen(void *to, const void *from, size_t n) {
+    volatile uint8_t *target = (volatile uint8_t *)to;
+    const volatile uint8_t *source = (const volatile uint8_t *)from;
+    for (size_t i = 0; i < n; i++) target[i] = source[i];
 }
+
+CMS_UNSEEN uint64_t cms_peek_unseen(const void *p) { return *(const volatile uint64_t *)p; }
 
 /// In the child of a fork, which has none of its parent's threads but the one that called.
 static void begin_child(void) {

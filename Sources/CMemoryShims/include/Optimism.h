@@ -17,26 +17,21 @@
 // afterwards accepts them. memcpy is what makes them as fast as any copy; ThreadSanitizer, which intercepts memcpy and
 // cannot know of the check, gets a loop that it does not look into.
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CMS_THREAD_SANITIZER 1
-#endif
-#endif
+/// Whether ThreadSanitizer looks on. Asked of the C compiler: Swift's importer does not know of sanitizers.
+extern const int cms_is_thread_sanitized;
+/// Copy and read where ThreadSanitizer does not look.
+void cms_copy_unseen(void *to, const void *from, size_t n);
+uint64_t cms_peek_unseen(const void *p);
 
-#if defined(CMS_THREAD_SANITIZER)
-__attribute__((noinline, no_sanitize("thread"), unused))
-static void cms_copy_optimistic(void *to, const void *from, size_t n) {
-    volatile uint8_t *target = (volatile uint8_t *)to;
-    const volatile uint8_t *source = (const volatile uint8_t *)from;
-    for (size_t i = 0; i < n; i++) target[i] = source[i];
+static inline void cms_copy_optimistic(void *to, const void *from, size_t n) {
+    if (__builtin_expect(cms_is_thread_sanitized, 0)) cms_copy_unseen(to, from, n);
+    else memcpy(to, from, n);
 }
-__attribute__((noinline, no_sanitize("thread"), unused))
-static uint64_t cms_peek_u64(const void *p) { return *(const volatile uint64_t *)p; }
-#else
-static inline void cms_copy_optimistic(void *to, const void *from, size_t n) { memcpy(to, from, n); }
 /// A witness word, read after an optimistic copy.
-static inline uint64_t cms_peek_u64(const void *p) { return __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED); }
-#endif
+static inline uint64_t cms_peek_u64(const void *p) {
+    if (__builtin_expect(cms_is_thread_sanitized, 0)) return cms_peek_unseen(p);
+    return __atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED);
+}
 
 static inline uint16_t cms_load_relaxed_u16(const void *p) { return __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED); }
 static inline void cms_store_relaxed_u16(void *p, uint16_t v) { __atomic_store_n((uint16_t *)p, v, __ATOMIC_RELAXED); }

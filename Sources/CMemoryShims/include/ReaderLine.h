@@ -30,8 +30,4 @@ static inline uint64_t cms_reader_line(void) { return cms_own_reader_line; }
 /// The same, having taken a number for the thread if it has not asked for one yet. Given back when the thread ends.
 uint64_t cms_take_reader_line(void);
 
-/// Whether threads may read without a lock here. ThreadSanitizer, which knows nothing of the check that follows such a
-/// read, would report each of them. Asked of the C compiler: Swift's importer does not know of sanitizers.
-int cms_allows_reads_without_lock(void);
-
 #endif

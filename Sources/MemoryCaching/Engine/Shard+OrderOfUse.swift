@@ -45,7 +45,7 @@ extension Shard {
     /// before each victim.
     @inlinable
     @inline(always)
-    var isFew: Bool { storage.count < few }
+    var isFew: Bool { storage.count < Int(few) }
 
     /// A move to the end of the order of use. L rises with each, so that what was used later stands higher, in whichever
     /// shard it is: a cache of 100,000 entries of which the last 50 are left must know the order of those.

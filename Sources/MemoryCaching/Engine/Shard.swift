@@ -23,11 +23,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var lookups = LookupCounters()
     /// Whether the entries are in another shard: in ``origin`` still, or in those that the cache has made since.
     @usableFromInline var isElsewhere = false
-    /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
-    @usableFromInline let mostEntries: UInt32
     /// Entries below which the order of this shard alone says little, see ``isFew``: 64, and 128 in order of use, where
     /// moves are what a shard tells the time by.
-    @usableFromInline let few: UInt32
+    @usableFromInline let few: UInt8
+    /// In order of use, rises with each wait for the lock, and falls with each move.
+    @usableFromInline var contendedMoves: UInt16 = 0
+    /// Entries beyond which the cache makes more shards; the largest number where it makes no more.
+    @usableFromInline let mostEntries: UInt32
     /// Values that were exchanged in place; see ``exchange(_:_:with:cost:)``. Each is an insertion, and a replaced value.
     @usableFromInline var exchanges = 0
     @usableFromInline var storage: EntryStorage<Key, Value>
@@ -50,8 +52,6 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
     @usableFromInline var toldSampled: Int32 = 0
-    /// In order of use, rises with each wait for the lock, and falls with each move.
-    @usableFromInline var contendedMoves: UInt32 = 0
     @usableFromInline var counters = ShardCounters()
 
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.

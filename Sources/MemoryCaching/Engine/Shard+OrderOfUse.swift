@@ -7,7 +7,7 @@
 // Order of use, which `NSCache` keeps. Each shard has its own entries in a queue, in exact order. Whose head is the oldest
 // of all follows from L, which each move raises: an entry's height is the L of its last move and 1. While a shard's head is
 // among the oldest 32nd, it takes its own; else it looks at the heads of all. A use of an entry that was moved among the
-// last 32nd of the moves moves nothing. Together with that, every victim is among the oldest tenth.
+// last 28th of the moves moves nothing. Together with that, every victim is among the oldest tenth.
 //
 // All of this must hold for the entries that are left of a cache that was a thousand times as large. So L rises with each
 // move and not now and then, and nothing is measured in L that is meant in entries: what is left of a large cache lies
@@ -55,8 +55,8 @@ extension Shard {
     @inlinable
     @inline(always)
     mutating func noteMove(of slot: UInt32) {
-        movesInEpoch &+= 1
-        if movesInEpoch &* 32 >= storage.held { beginEpoch() }
+        movesInEpoch &+= 256
+        if movesInEpoch >= storage.held { beginEpoch() }
         if isContended || contendedMoves > 0 { tickContended() } else { tick(moves: 1) }
         storage.view[slot].pointee.info.epoch = epoch
     }
@@ -83,12 +83,13 @@ extension Shard {
         }
     }
 
-    /// A 32nd of the entries has been moved.
+    /// A 256th of the entries has been moved, or several where they are fewer.
     @inlinable
     @inline(never)
     mutating func beginEpoch() {
-        movesInEpoch = 0
-        epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+        let (epochs, rest) = movesInEpoch.quotientAndRemainder(dividingBy: max(1, storage.held))
+        movesInEpoch = rest
+        epoch = (epoch &+ epochs) & EntryInfo.mostEpoch
         noteHeld()
         // Up to 32, a `Float` tells the moves of a million entries apart, and those of few entries much longer: a
         // rebasing looks at all slots, also of what is empty by now.
@@ -102,13 +103,13 @@ extension Shard {
         step = 2 / Float(Int(max(1, storage.held)) &<< siblingBits)
     }
 
-    /// Fewer entries are left than the epoch began with. What was the last sixteenth of the moves may be all that is left,
+    /// Fewer entries are left than the epoch began with. What was the last 28th of the moves may be all that is left,
     /// and what the oldest might wait, longer than any has.
     @inlinable
     @inline(never)
     mutating func noteShrinking() {
         movesInEpoch = 0
-        epoch = (epoch &+ 1) & EntryInfo.mostEpoch
+        epoch = (epoch &+ 9) & EntryInfo.mostEpoch
         latestVictim = -.infinity
         noteHeld()
         publish()

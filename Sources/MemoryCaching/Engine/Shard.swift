@@ -41,7 +41,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var inflation: Double
     /// Victims taken from here on behalf of newcomers; each sixteenth looks at other shards.
     @usableFromInline var victims: UInt32 = 0
-    /// Counts moves to the end of the order, in steps of a 32nd of the entries; see ``noteMove(of:)``.
+    /// Counts moves to the end of the order, in steps of a 256th of the entries; see ``noteMove(of:)``.
     @usableFromInline var epoch: UInt32 = 0
     /// Insertions but for ``exchanges``.
     @usableFromInline var insertions = 0
@@ -185,13 +185,13 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// A use of the entry at `slot`, whose flags are `info` and whose key has `hash`.
     ///
     /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the
-    /// order is exact. Elsewhere an entry that has moved among the last 32nd of the moves stays where it is: then a hit
-    /// of what is used often reads only, and whoever is at the head is still among the oldest 32nd of the shard.
+    /// order is exact. Elsewhere an entry that has moved among the last 28th of the moves stays where it is: then a hit
+    /// of what is used often reads only, and whoever is at the head is still among the oldest 28th of the shard.
     @inlinable
     @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
-            if published == nil || isFew || epoch != info.epoch { moveToEnd(slot) }
+            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 8 { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { noteTouch(info, hash) }

@@ -164,6 +164,8 @@ final class PurgeableStore: @unchecked Sendable {
 
     /// Compares the key with those of its hash, outside the gate.
     func compareBefore(_ matching: KeyMatching) {
+        // The gate stops the child of a fork, with a message; a lock could be one that nobody gives back.
+        if log.gate.isInherited { return }
         let hash = hash(matching)
         let sealed = log.sealedSegments
         matching.beginRound(sealed: sealed)

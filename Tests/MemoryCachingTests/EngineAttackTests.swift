@@ -191,8 +191,12 @@ struct EngineAttackTests {
         engine._checkInvariants()
     }
 
-    @Test("in order of use, every victim of a large cache is among the oldest tenth", arguments: [5000, 8000, 20_000])
-    func oldestTenth(_ limit: Int) {
+    @Test(
+        "in order of use, every victim of a large cache is among the oldest tenth",
+        arguments: [5000, 8000, 20_000],
+        [false, true]
+    )
+    func oldestTenth(_ limit: Int, afterWaiting: Bool) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
         let engine = CacheEngine<Int, Int>(countLimit: limit, ordering: .reuse)
@@ -200,6 +204,14 @@ struct EngineAttackTests {
         var lastUse: [Int: Int] = [:]
         var worst = 0
         for step in 0..<4 * limit {
+            if afterWaiting, step % 32 == 0 {
+                // As if threads had waited for each shard all the time.
+                for index in 0..<engine.shardCount {
+                    guard let shard = engine.lockShard(at: index) else { continue }
+                    shard.pointee.contendedMoves = 256
+                    engine.unlock(shard)
+                }
+            }
             for _ in 0..<2 {
                 let used = step - 1 - Int.random(in: 0..<limit, using: &random)
                 if engine.value(forKey: used) != nil { lastUse[used] = step }

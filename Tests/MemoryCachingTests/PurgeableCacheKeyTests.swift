@@ -62,6 +62,23 @@ struct PurgeableCacheKeyTests {
         #expect(verdictUnderLock(Own(number: 1), Own(number: 1)) == .unknown)
     }
 
+    /// By then another entry may lie where the one lay that was compared.
+    @Test("What was found outside the gate holds until a segment may have been filled anew by all its generations")
+    func verdictsFromOutside() {
+        struct Own: Hashable { let number: Int }
+        for (sealed, expected) in [(1023, KeyVerdict.equal), (1024, .unknown)] {
+            let verdict = withMatching(Own(number: 1), Own(number: 1)) { matching in
+                matching.beginRound(sealed: 7)
+                _ = matching.verdict(shard: 0, slot: 0, location: Self.location)
+                matching.decide()
+                matching.noteComparison(sealed: 7)
+                matching.beginRound(sealed: 7 + sealed)
+                return matching.verdict(shard: 0, slot: 0, location: Self.location)
+            }
+            #expect(verdict == expected, "\(sealed)")
+        }
+    }
+
     @Test("Looking again and again without a comparison ends no search")
     func roundsWithoutComparisons() {
         struct Own: Hashable { let number: Int }

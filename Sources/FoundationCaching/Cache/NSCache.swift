@@ -23,9 +23,10 @@ package import MemoryCaching
 ///
 /// - Limits hold strictly, as soon as any call returns. The newcomer is in and what was used least recently is evicted:
 ///   exactly that until the cache has held more than 4,096 objects, afterwards one of the oldest tenth. A lookup of a
-///   key that is not there counts as a use of one that has the very same hash and is compared by foreign code. An object
-///   that alone costs more than ``totalCostLimit`` leaves at once and pushes nobody out. Objects of cost 0 are never evicted to satisfy a limit on cost. Negative costs count as 0, negative
-///   limits as none, and sums never overflow.
+///   key that is not there counts as a use of one that has the very same hash and is compared by foreign code. An
+///   object that alone costs more than ``totalCostLimit`` leaves at once and pushes nobody out. Objects of cost 0 are
+///   never evicted to satisfy a limit on cost. Negative costs count as 0, negative limits as none, and sums never
+///   overflow.
 /// - Keys are retained, not copied, and compared by `isEqual(_:)` and `hash`, by `==` if their class is `Hashable`, by
 ///   identity otherwise. The hash is computed once, when the key is given: a key that changes while it is in the cache
 ///   may not be found, and still leaves when its time comes.

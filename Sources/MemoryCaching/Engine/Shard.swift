@@ -47,6 +47,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var insertions = 0
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var ghosts = GhostTable()
+    /// Moves since the epoch began, times the epochs of a turnover.
     @usableFromInline var movesInEpoch: UInt32 = 0
     /// Sampled entries here, and as many as the learner has been told of: a line that each insertion writes knows how
     /// far the two lie apart.
@@ -191,7 +192,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
-            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > 8 { moveToEnd(slot) }
+            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > Self.recentEpochs {
+                moveToEnd(slot)
+            }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { noteTouch(info, hash) }

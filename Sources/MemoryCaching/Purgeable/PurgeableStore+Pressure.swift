@@ -150,8 +150,9 @@ extension PurgeableStore: ReclaimableCache {
     /// Charges a new entry to the credit of its shard, which is locked, and says whether the governor must be asked.
     ///
     /// Where keys are integers only the index is ordinary memory: growth is charged by the chunk, and entries in freed
-    /// slots cost nothing. Where a limit counts what is mapped each value is charged, too. Other keys may be a thousand times as large from one insertion to the next, and few types
-    /// tell how large theirs are: one insertion in sixteen looks at the clock, as in ``CacheEngine``.
+    /// slots cost nothing. Where a limit counts what is mapped each value is charged, too. Other keys may be a thousand
+    /// times as large from one insertion to the next, and few types tell how large theirs are: one insertion in sixteen
+    /// looks at the clock, as in ``CacheEngine``.
     @inline(__always)
     func charge(
         _ slot: Int,

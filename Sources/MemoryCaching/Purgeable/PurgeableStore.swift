@@ -169,7 +169,7 @@ final class PurgeableStore: @unchecked Sendable {
         let hash = hash(matching)
         let sealed = log.sealedSegments
         matching.beginRound(sealed: sealed)
-        let isDecided: Bool = locked(hash) { state, shard in find(hash, matching, in: &state, shard).isDecided }
+        let isDecided: Bool = locked(hash) { state, shard in locate(hash, matching, in: &state, shard).isDecided }
         if isDecided { return }
         matching.decide()
         matching.noteComparison(sealed: sealed)
@@ -177,7 +177,7 @@ final class PurgeableStore: @unchecked Sendable {
 
     /// The slot of the key's entry, and whether all is known of the entries that could be it. Under the shard's lock.
     @inline(__always)
-    private func find(
+    private func locate(
         _ hash: IndexHash,
         _ matching: KeyMatching,
         in state: inout PurgeableShard.State,
@@ -207,7 +207,7 @@ final class PurgeableStore: @unchecked Sendable {
         while true {
             matching.beginRound(sealed: log.sealedSegments)
             let result: R? = locked(hash) { state, shard in
-                let found = find(hash, matching, in: &state, shard)
+                let found = locate(hash, matching, in: &state, shard)
                 return found.isDecided ? body(&state, shard, found.slot) : nil
             }
             if let result { return result }

@@ -87,10 +87,9 @@ package final class PageArena: Sendable {
         let count = (byteCount - 1) / pages.unit + 1
         let byteCount = count * pages.unit
         if byteCount >= Self.largestSharedRun { return allocateAlone(byteCount: byteCount) }
-        if byteCount >= Self.largestSharedRunWhereLimited, makesSmallMappings(upTo: Self.mostSmallRuns),
-            let run = allocateAlone(byteCount: byteCount)
-        {
-            return run
+        if byteCount >= Self.largestSharedRunWhereLimited, makesSmallMappings(upTo: Self.mostSmallRuns) {
+            // Where no mapping is to be had, a region may have room.
+            return allocateAlone(byteCount: byteCount) ?? state.withLock { take(count, &$0) }
         }
         return state.withLock { state in
             if let run = take(count, &state) { return run }

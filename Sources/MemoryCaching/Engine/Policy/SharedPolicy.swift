@@ -35,9 +35,9 @@ struct SharedPolicy: ~Copyable {
 
     /// Raises L, and at least from `height`, by `step`; returns it.
     ///
-    /// No exchange: of two threads that raise L at once, one may undo what the other did. Each knows of its own and
-    /// raises L beyond that the next time, so what is lost is the order of a few moves that were made at once. An exchange
-    /// for each move took 50 ns more where keys come from memory (AMD EPYC), because loads do not overlap it.
+    /// No exchange, for which each move would wait: of two threads that raise L at once, one may undo what the other
+    /// did. Each knows of its own and raises L beyond that the next time, so what is lost is the order of a few moves
+    /// that were made at once.
     @inlinable
     @inline(__always)
     func advanceInflation(beyond height: Double, by step: Double) -> Double {

@@ -28,7 +28,8 @@ final class StableMemory: Sendable {
     private let unused = ForkSafeMutex<[Int: [UInt]]>([:])
 
     /// Whether this process may keep memory mapped that it does not use, and reads without a lock are to be had at all:
-    /// ThreadSanitizer, which knows nothing of the check that follows such a read, would report each of them. Asked once: two threads that meet at a lock must not ask the kernel each time.
+    /// ThreadSanitizer, which knows nothing of the check that follows such a read, would report each of them. Asked
+    /// once: two threads that meet at a lock must not ask the kernel each time.
     static let isAllowed = cms_mapping_is_limited() == 0 && cms_is_thread_sanitized == 0
 
     init() {}

@@ -177,10 +177,10 @@ import _CacheTestSupport
         // What is being filled is not the kernel's yet, and nothing is lost when it becomes so.
         let filling = store.log.ordinaryBytes
         #expect(filling > 0 && filling <= SegmentLog.streamCount * SegmentLog.segmentBytes)
-        let sealed = store.discardUnusedContent()
+        let sealed = store.offerToKernel()
         #expect(sealed > 0 && sealed <= filling)
         #expect(store.log.ordinaryBytes <= filling - sealed)
-        #expect(store.discardUnusedContent() == 0)
+        #expect(store.offerToKernel() == 0)
         #expect(cache.count == 20_000)
     }
 }

@@ -216,7 +216,7 @@ extension MemoryGovernor {
                 if last.used < last.marks.last, holes >= 4 * (last.used - target) { return }
             }
             let asked = max(last.used - target, last.marks.leastStep << min(round, 8))
-            let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked, at: last)
+            let freed = (round == 0 ? offerToKernel() + discardUnusedContent() : 0) + evict(asked, at: last)
             state.withLock { $0.ledger.evicted(freed) }
             if freed == 0 { return }
         }
@@ -230,10 +230,15 @@ extension MemoryGovernor {
     }
 
     /// Discards content that nobody accesses, in all caches; returns about how many bytes that freed.
-    func discardUnusedContent() -> Int {
+    func discardUnusedContent() -> Int { fromAll { $0.discardUnusedContent() } }
+
+    /// Lets the kernel have what the caches are filling; returns how many bytes it may take from now on.
+    func offerToKernel() -> Int { fromAll { $0.offerToKernel() } }
+
+    private func fromAll(_ release: (any ReclaimableCache) -> Int) -> Int {
         var freed = 0
         for participant in participants() {
-            let bytes = ProcessEviction.run { participant.cache.discardUnusedContent() }.result
+            let bytes = ProcessEviction.run { release(participant.cache) }.result
             participant.figures.bytesReturned.saturatingAdd(bytes)
             freed = freed.saturatingAdding(Int(min(Double(bytes) * participant.bytesPerCost, 1e18)))
         }

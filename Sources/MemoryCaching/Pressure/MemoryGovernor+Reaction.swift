@@ -26,6 +26,7 @@ extension MemoryGovernor {
         warmQueue?.drain()
         revokeCredits()
         guard asked > 0 else { return }
+        _ = offerToKernel()
         let discarded = discardUnusedContent()
         let freed = discarded.saturatingAdding(evict(asked - discarded, leaving: cut))
         let reaction = MemoryPressureReaction(

@@ -35,8 +35,12 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// of the costs where some have; 0 and 0 where nothing can be said of the bytes that an entry takes.
     var holdings: (entries: Int, costs: Int) { get }
 
-    /// Discards content that nobody accesses (counter 0); returns about how many bytes that freed.
+    /// Discards content that nobody accesses (counter 0); returns about how many bytes of ``holdings`` that freed.
     func discardUnusedContent() -> Int
+
+    /// Lets the kernel have memory that it could not take before; returns how many bytes. They are there until it takes
+    /// them, and are no part of ``holdings``: nobody may count them as given back.
+    func offerToKernel() -> Int
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's height, as in
     /// ``sellingPoint``, is above `height`; returns about how many bytes that freed.
@@ -57,6 +61,12 @@ package protocol ReclaimableCache: AnyObject, Sendable {
 extension ReclaimableCache {
     @usableFromInline
     package var holdings: (entries: Int, costs: Int) { (0, 0) }
+
+    @usableFromInline
+    package func discardUnusedContent() -> Int { 0 }
+
+    @usableFromInline
+    package func offerToKernel() -> Int { 0 }
 
     @usableFromInline
     package var sellingPoint: SellingPoint { SellingPoint(height: marginalPrice) }

@@ -77,7 +77,7 @@ extension PurgeableStore: ReclaimableCache {
     /// with a cache for each of 800 tenants, of which none fills a segment, was killed without. Less than a sixteenth
     /// of a segment stays as it is, else a cache in use would take one for every few values.
     @usableFromInline
-    func discardUnusedContent() -> Int { log.sealActive(holding: SegmentLog.stepBytes) }
+    func offerToKernel() -> Int { log.sealActive(holding: SegmentLog.stepBytes) }
 
     /// Evicts what the kernel should have been able to take but cannot, oldest first, drops the entries of what it has
     /// taken meanwhile, and if that is not enough lets entries go for the sake of their keys.

@@ -41,6 +41,27 @@ import _CacheTestSupport
         #expect(cache.bytes == 3 << 20)
     }
 
+    /// What purgeable caches are filling becomes the kernel's at a warning. It takes it or not: the others' part is no
+    /// smaller for that.
+    @Test(arguments: [1, 100]) func whatTheKernelMayTakeIsNotTakenForFreed(caches: Int) {
+        let signal = ManualPressureSignal()
+        var options = MemoryCacheOptions<Int, [UInt8]>()
+        options.pressureMonitor = MemoryPressureMonitor(signals: [signal])
+        let cache = MemoryCache<Int, [UInt8]>(options: options) { _, bytes in bytes.count }
+        for key in 0..<4_000 { cache[key] = [UInt8](repeating: 1, count: 10_000) }
+        let purgeable = (0..<caches).map { _ in PurgeableCache<Int>(options: options) }
+        let value = [UInt8](repeating: 2, count: 1_000)
+        for cache in purgeable { for key in 0..<900 { cache.setBytes(value, forKey: key) } }
+        let held = cache.totalCost
+        #expect(held == 40_000_000)
+        signal.send(.warning)
+        #expect(cache.totalCost <= held / 4 * 3 && cache.totalCost > held / 2)
+        signal.send(.critical)
+        #expect(cache.totalCost <= held / 4 && cache.totalCost > held / 8)
+        // Nor is anything of theirs lost by it, where the kernel needs nothing.
+        for cache in purgeable { #expect(cache.count == 900) }
+    }
+
     @Test func normalEvictsNothing() {
         let signal = ManualPressureSignal()
         let cache = Self.filled(Self.governor(signal))

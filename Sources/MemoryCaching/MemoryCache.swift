@@ -23,6 +23,8 @@ public import Synchronization
 /// - A value whose cost alone is larger than `totalCostLimit`, and what was stored under its key is removed.
 /// - A value for a new key if, after it has displaced one entry, it would have to displace others that are
 ///   worth more. A value that replaces another is never refused for its worth.
+/// - A value whose key's `==` runs code of yours, if entries of the same hash have come and gone with each of 1,024
+///   comparisons: it counts as set before the last of them.
 ///
 /// A refusal is counted in ``CacheStatistics/refusals``, `setValue` returns false, and the removal handler is called
 /// once with ``RemovalCause/costLimit``. Limits hold for the whole cache after every call returns, with any number of

@@ -34,17 +34,15 @@ struct PurgeableCacheKeyTests {
         return result
     }
 
-    private static let location = LogLocation(segment: 0, generation: 1, offset: 0, byteCount: 1)
-
     /// What is known of a stored key, which is equal to the one looked for, while the lock is held.
     private func verdictUnderLock<Key: Hashable & Sendable>(_ stored: Key, _ key: Key) -> KeyVerdict {
         withMatching(stored, key) { matching in
-            matching.beginRound(sealed: 0)
-            let verdict = matching.verdict(shard: 0, slot: 0, location: Self.location)
+            matching.beginRound()
+            let verdict = matching.verdict(shard: 0, slot: 0)
             if verdict == .unknown {
                 matching.decide()
-                matching.beginRound(sealed: 0)
-                #expect(matching.verdict(shard: 0, slot: 0, location: Self.location) == .equal)
+                matching.beginRound()
+                #expect(matching.verdict(shard: 0, slot: 0) == .equal)
             }
             return verdict
         }
@@ -62,29 +60,12 @@ struct PurgeableCacheKeyTests {
         #expect(verdictUnderLock(Own(number: 1), Own(number: 1)) == .unknown)
     }
 
-    /// By then another entry may lie where the one lay that was compared.
-    @Test("What was found outside the gate holds until a segment may have been filled anew by all its generations")
-    func verdictsFromOutside() {
-        struct Own: Hashable { let number: Int }
-        for (sealed, expected) in [(1023, KeyVerdict.equal), (1024, .unknown)] {
-            let verdict = withMatching(Own(number: 1), Own(number: 1)) { matching in
-                matching.beginRound(sealed: 7)
-                _ = matching.verdict(shard: 0, slot: 0, location: Self.location)
-                matching.decide()
-                matching.noteComparison(sealed: 7)
-                matching.beginRound(sealed: 7 + sealed)
-                return matching.verdict(shard: 0, slot: 0, location: Self.location)
-            }
-            #expect(verdict == expected, "\(sealed)")
-        }
-    }
-
     @Test("Looking again and again without a comparison ends no search")
     func roundsWithoutComparisons() {
         struct Own: Hashable { let number: Int }
         let verdict = withMatching(Own(number: 1), Own(number: 1)) { matching in
-            for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound(sealed: 0) }
-            return matching.verdict(shard: 0, slot: 0, location: Self.location)
+            for _ in 0..<2 * KeyHash<Own>.comparisonRounds { matching.beginRound() }
+            return matching.verdict(shard: 0, slot: 0)
         }
         #expect(verdict == .unknown)
     }

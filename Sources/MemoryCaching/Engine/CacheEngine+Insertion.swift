@@ -56,6 +56,7 @@ extension CacheEngine {
             settleCredit(of: shard, hash)
             (shard, slot) = locate(key, hash, toSet: true)
         }
+        if slot == Self.givenUp { return giveUp(value, forKey: key, newcomer, shard) }
         if slot != 0, newcomer.now == .min, condition == nil, hooks == nil,
             shard.pointee.isAlike(slot, newcomer.info, cost: newcomer.cost), !hasObserver.load(ordering: .relaxed)
         {
@@ -237,6 +238,17 @@ extension CacheEngine {
 
     /// Refuses a newcomer, with `shard` locked: takes out what it was to replace, at `slot`, and has both told of.
     ///
+    /// Refuses a value whose key may have an entry or not: another one has come with each comparison.
+    @inlinable
+    @inline(never)
+    func giveUp(_ value: Value, forKey key: Key, _ newcomer: Newcomer, _ shard: ShardPointer) -> InsertionOutcome {
+        var departures = EntryDepartures<Key, Value>()
+        refuse(value, forKey: key, newcomer, shard, 0, into: &departures)
+        unlock(shard)
+        finish(departures)
+        return .refused
+    }
+
     /// What is refused is set and evicted in one. An entry that it would have replaced by the very same object was set
     /// and evicted once, so that is told once.
     @inlinable

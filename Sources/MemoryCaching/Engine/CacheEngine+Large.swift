@@ -42,7 +42,8 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome {
         while true {
-            let (shard, slot) = locate(key, newcomer.hash)
+            let (shard, slot) = locate(key, newcomer.hash, toSet: true)
+            if slot == Self.givenUp { return giveUp(value, forKey: key, newcomer, shard) }
             let finding = noteFinding(of: newcomer, shard, slot)
             unlock(shard)
             // What has expired goes before what lives, as far as it is in the way: not all of a million for one insertion.

@@ -102,12 +102,17 @@ extension CacheEngine {
     @inline(always)
     func unlockAfterLookup(_ shard: ShardPointer) { ShardLock(guarding: UnsafeMutableRawPointer(shard)).unlock() }
 
+    /// What stands for a slot where a search for a key that is to be set has given up, see ``KeyVerdicts``.
+    @inlinable
+    @inline(always)
+    static var givenUp: UInt32 { .max }
+
     /// The shard that `hash` leads to, locked, and the slot of `key` in it, or 0. Where a key that is to be set is not
-    /// there, what its insertion needs is asked for.
+    /// there, what its insertion needs is asked for; where that is not known, the slot is ``givenUp``.
     @inlinable
     @inline(always)
     func locate(_ key: Key, _ hash: UInt64, toSet: Bool = false) -> (ShardPointer, UInt32) {
-        let (shard, slot) = locateForReading(key, hash)
+        let (shard, slot) = locateForReading(key, hash, toSet: toSet)
         if toSet, slot == 0 {
             prefetchForExchange(hash, in: shard)
             beginInserting(shard)
@@ -120,8 +125,8 @@ extension CacheEngine {
     /// The same, locked as ``lockShardForReading(_:)`` does it.
     @inlinable
     @inline(always)
-    func locateForReading(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
-        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash) }
+    func locateForReading(_ key: Key, _ hash: UInt64, toSet: Bool = false) -> (ShardPointer, UInt32) {
+        guard KeyHash.isHarmless(key) else { return locateComparingOutside(key, hash, toSet) }
         let shard = lockShardForReading(hash)
         return (shard, shard.pointee.storage.find(key, hash) ?? 0)
     }
@@ -130,8 +135,8 @@ extension CacheEngine {
     /// it keeps whatever value it gets.
     @inlinable
     @inline(never)
-    func locateComparingOutside(_ key: Key, _ hash: UInt64) -> (ShardPointer, UInt32) {
-        var verdicts = KeyVerdicts()
+    func locateComparingOutside(_ key: Key, _ hash: UInt64, _ toSet: Bool) -> (ShardPointer, UInt32) {
+        var verdicts = KeyVerdicts<UInt64>()
         while true {
             let shard = lockShardForReading(hash)
             let identical = shard.pointee.storage.findWithoutComparing(key, hash, isConstant: false) { _ in false }.slot
@@ -151,7 +156,9 @@ extension CacheEngine {
                 return match == 0
             }
             // What was copied is still in the table: to let go of it here runs no code of the key's.
-            guard match == 0, let first else { return (shard, match) }
+            guard match == 0, let first else {
+                return (shard, toSet && match == 0 && verdicts.hasGivenUp ? Self.givenUp : match)
+            }
             unlockAfterLookup(shard)
             let isFirst = first == key
             verdicts.decideNext(isFirst)

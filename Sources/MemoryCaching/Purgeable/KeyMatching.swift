@@ -15,8 +15,8 @@
 /// before the operation enters the log's gate: an `==` that waits would keep every segment from being refilled. What is
 /// new by then is compared inside.
 ///
-/// An entry is identified by its location. That cannot have come to be the same again by chance: a location returns
-/// after its segment has been refilled as many times as there are generations, and the gate prevents any refilling.
+/// An entry is identified by the bits of its key, which it keeps whatever value it gets and wherever that lies. As long
+/// as a copy of the key is held, no other key has the same bits.
 ///
 /// Made by ``PurgeableStore/withMatching(_:_:)``, whose caller's key and cache it must not outlive.
 struct KeyMatching {
@@ -46,20 +46,18 @@ struct KeyMatching {
     }
 
     /// Begins another look at the entries; called without a lock.
-    ///
-    /// - Parameter sealed: segments that have been sealed so far. Most keys do not ask.
     @inline(__always)
-    func beginRound(sealed: @autoclosure () -> Int) { outside?.beginRound(sealed: sealed()) }
+    func beginRound() { outside?.verdicts.beginRound() }
 
-    /// Says that the verdicts there are were found outside the gate, by a look at the entries when so many segments had
-    /// been sealed.
-    func noteComparison(sealed: Int) { outside?.sealedAtComparison = sealed }
+    /// Whether an entry that was found in this round might be the key's, though it counts as another's, see
+    /// ``KeyVerdicts``.
+    var hasGivenUp: Bool { outside?.verdicts.hasGivenUp ?? false }
 
     /// Whether the entry in `slot`, which has this word, has the key, if that is known; called under the shard's lock.
     @inline(__always)
-    func verdict(shard: Int, slot: Int, location: LogLocation) -> KeyVerdict {
+    func verdict(shard: Int, slot: Int) -> KeyVerdict {
         guard let keys, let key else { return .equal }
-        if let outside { return outside.verdict(shard, slot, location) }
+        if let outside { return outside.verdict(shard, slot) }
         return keys.isEqual(shard: shard, slot: slot, toHarmless: key) ? .equal : .different
     }
 
@@ -79,48 +77,33 @@ private final class OutsideComparison {
     private let key: UnsafeRawPointer
     // Only the operation's thread knows this object, and no key can reach it. To have each access checked took 1,200
     // instructions of 5,000.
-    @exclusivity(unchecked) private var verdicts = KeyVerdicts()
-    /// The keys of the entries that are yet to be compared, each in memory of its own.
-    @exclusivity(unchecked) private var keys: [UnsafeMutableRawPointer] = []
-
-    /// Segments sealed when the verdicts were found that are from outside the gate; nil where none are.
-    @exclusivity(unchecked) var sealedAtComparison: Int?
+    @exclusivity(unchecked) var verdicts = KeyVerdicts<KeyCopy>()
 
     init(of key: UnsafeRawPointer, in storage: KeyStorage) {
         self.key = key
         self.storage = storage
     }
 
-    // No lock is held: the caller has it last.
-    deinit { forgetKeys() }
-
-    func beginRound(sealed: Int) {
-        forgetKeys()
-        if let before = sealedAtComparison, sealed &- before >= LogLocation.generationCount {
-            verdicts.forget()
-        }
-        sealedAtComparison = nil
-        verdicts.beginRound()
+    func verdict(_ shard: Int, _ slot: Int) -> KeyVerdict {
+        verdicts.verdict(
+            where: { storage.hasBits(of: $0.memory, shard: shard, slot: slot) },
+            identity: { KeyCopy(storage, shard, slot) }
+        )
     }
 
-    func verdict(_ shard: Int, _ slot: Int, _ location: LogLocation) -> KeyVerdict {
-        let verdict = verdicts.verdict(of: location.unreferenced.word)
-        if verdict == .unknown { keys.append(storage.copy(shard: shard, slot: slot)) }
-        return verdict
+    func decide() { verdicts.decide { storage.areEqual($0.memory, key) } }
+}
+
+/// A copy of the key in a slot, and the bits that it has there.
+private final class KeyCopy {
+    private unowned(unsafe) let storage: KeyStorage
+    let memory: UnsafeMutableRawPointer
+
+    init(_ storage: KeyStorage, _ shard: Int, _ slot: Int) {
+        self.storage = storage
+        memory = storage.copy(shard: shard, slot: slot)
     }
 
-    func decide() {
-        for candidate in keys {
-            let isEqual = storage.areEqual(candidate, key)
-            verdicts.decideNext(isEqual)
-            if isEqual { break }
-        }
-        verdicts.endRound()
-    }
-
-    private func forgetKeys() {
-        if keys.isEmpty { return }
-        for copy in keys { storage.deallocate(copy) }
-        keys = []
-    }
+    // No lock is held: who looks at entries under one forgets none there.
+    deinit { storage.deallocate(memory) }
 }

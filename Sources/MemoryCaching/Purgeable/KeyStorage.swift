@@ -19,8 +19,12 @@ class KeyStorage: @unchecked Sendable {
     /// A copy of a key.
     func anyKey(shard: Int, slot: Int) -> Any? { nil }
 
-    /// A copy of a key in memory of its own, until ``deallocate(_:)``.
+    /// A copy of a key in memory of its own, with the bits of the key behind it, until ``deallocate(_:)``.
     func copy(shard: Int, slot: Int) -> UnsafeMutableRawPointer { fatalError("keys of no type") }
+
+    /// Whether the key in a slot has the bits that the copied one had in its slot. Not those of the copy: what lies
+    /// between the fields of a key need not be copied with it.
+    func hasBits(of copy: UnsafeRawPointer, shard: Int, slot: Int) -> Bool { false }
 
     /// Destroys a copy of a key and frees its memory; called without a lock.
     func deallocate(_ copy: UnsafeMutableRawPointer) {}
@@ -72,9 +76,18 @@ final class KeySlots<Key: Hashable>: KeyStorage, @unchecked Sendable {
     }
 
     override func copy(shard: Int, slot: Int) -> UnsafeMutableRawPointer {
-        let copy = UnsafeMutablePointer<Key>.allocate(capacity: 1)
+        let copy = UnsafeMutablePointer<Key>.allocate(capacity: 2)
         copy.initialize(to: parts[shard][slot].pointee)
+        UnsafeMutableRawPointer(copy + 1).copyMemory(from: parts[shard][slot], byteCount: MemoryLayout<Key>.size)
         return UnsafeMutableRawPointer(copy)
+    }
+
+    override func hasBits(of copy: UnsafeRawPointer, shard: Int, slot: Int) -> Bool {
+        let size = MemoryLayout<Key>.size
+        let (bits, stored) = (copy + MemoryLayout<Key>.stride, UnsafeRawPointer(parts[shard][slot]))
+        if size == 8 { return bits.loadUnaligned(as: UInt64.self) == stored.loadUnaligned(as: UInt64.self) }
+        return UnsafeRawBufferPointer(start: bits, count: size)
+            .elementsEqual(UnsafeRawBufferPointer(start: stored, count: size))
     }
 
     override func deallocate(_ copy: UnsafeMutableRawPointer) {

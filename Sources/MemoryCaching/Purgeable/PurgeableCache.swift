@@ -180,7 +180,9 @@ public final class PurgeableCache<Key: Hashable & Sendable>: Sendable {
     /// Stores a copy of `bytes`, replacing what was stored for `key`.
     ///
     /// A value larger than `totalCostLimit`, or one for which the system has no memory, is not stored: it is counted in
-    /// ``CacheStatistics/refusals``, the removal handler is told of it, and what was stored for the key goes too.
+    /// ``CacheStatistics/refusals``, the removal handler is told of it, and what was stored for the key goes too. Nor are
+    /// bytes stored whose key's `==` runs code of yours, if entries of the same hash have come and gone with each of
+    /// 1,024 comparisons: they count as set before the last of them.
     ///
     /// - Returns: whether the bytes were stored.
     /// - Complexity: O(*n*) in the bytes, amortised.

@@ -73,8 +73,8 @@ extension PurgeableStore {
         case lacksRoom(RemovalCause, own: LogLocation?)
         /// What the key had went with its segment just now: nothing is drawn.
         case changed
-        /// The shard's index has no slot left.
-        case full
+        /// The shard's index has no slot left, or the key may have an entry already: nothing is drawn.
+        case impossible
         /// The condition does not hold: nothing is drawn.
         case unwanted
     }
@@ -116,7 +116,7 @@ extension PurgeableStore {
                 needsCredit = isSpent
                 return .stored
             case .changed: continue
-            case .full: return .refused
+            case .impossible: return .refused
             case .unwanted: return .changed
             case .lacksRoom(let cause, let own):
                 if isTooLarge(byteCount) { return .refused }
@@ -178,11 +178,12 @@ extension PurgeableStore {
         _ matching: KeyMatching,
         _ terms: Terms
     ) -> Attempt {
+        if matching.hasGivenUp { return .impossible }
         if let cause = room.draw(isNew: true, byteCount: byteCount) { return .lacksRoom(cause, own: nil) }
         let first = location?.word ?? LogLocation(largeAt: 0, serial: 0).word
         guard let slot = state.index.insert(hash, word: matching.word, location: first, seed: seed) else {
             room.giveBack(count: 1, byteCount: byteCount)
-            return .full
+            return .impossible
         }
         if let large { state.index[slot].pointee.location = state.keep(large, serial: serial, slot: slot).word }
         matching.store(shard: shard, slot: slot)

@@ -167,12 +167,9 @@ final class PurgeableStore: @unchecked Sendable {
         // The gate stops the child of a fork, with a message; a lock could be one that nobody gives back.
         if log.gate.isInherited { return }
         let hash = hash(matching)
-        let sealed = log.sealedSegments
-        matching.beginRound(sealed: sealed)
+        matching.beginRound()
         let isDecided: Bool = locked(hash) { state, shard in locate(hash, matching, in: &state, shard).isDecided }
-        if isDecided { return }
-        matching.decide()
-        matching.noteComparison(sealed: sealed)
+        if !isDecided { matching.decide() }
     }
 
     /// The slot of the key's entry, and whether all is known of the entries that could be it. Under the shard's lock.
@@ -186,8 +183,7 @@ final class PurgeableStore: @unchecked Sendable {
         var found: Int?
         var undecided = false
         state.index.forEachCandidate(hash, word: matching.word) { slot in
-            let location = LogLocation(word: state.index[slot].pointee.location)
-            switch matching.verdict(shard: shard, slot: slot, location: location) {
+            switch matching.verdict(shard: shard, slot: slot) {
             case .equal: found = slot
             case .different: return true
             case .unknown: undecided = true
@@ -205,7 +201,7 @@ final class PurgeableStore: @unchecked Sendable {
         _ body: (inout PurgeableShard.State, _ shard: Int, _ slot: Int?) -> R
     ) -> R {
         while true {
-            matching.beginRound(sealed: log.sealedSegments)
+            matching.beginRound()
             let result: R? = locked(hash) { state, shard in
                 let found = locate(hash, matching, in: &state, shard)
                 return found.isDecided ? body(&state, shard, found.slot) : nil

@@ -109,6 +109,6 @@ extension MemoryCache {
     /// Up to `limit` keys with their values, those that would be kept longest first. A snapshot, and no use of the
     /// entries.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n* log *n*), and memory as ``hottestKeys(_:)`` says.
     public func entries(limit: Int = .max) -> [(key: Key, value: Value)] { engine.entries(limit: limit) }
 }

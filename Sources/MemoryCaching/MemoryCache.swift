@@ -264,7 +264,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n* log *n*). Takes memory that no cache knows of: some 50 bytes for `limit` entries of each of up
+    ///   to 128 parts, and for all entries of one part. In a small container a list of all is better asked for inside of
+    ///   `MemoryReserve.withFree(bytes:_:)`.
     public func hottestKeys(_ limit: Int = .max) -> [Key] { engine.hottestKeys(limit) }
 
     /// Up to `limit` keys, those that would go next first. A snapshot, and no use of the entries. An eviction spares 32
@@ -272,7 +274,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// cache of more than some 4,096 entries has up to 128 parts, of which an eviction takes the coldest of one: it is
     /// among the first here, as many as there are parts, and seldom the very first.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n* log *n*), and memory as ``hottestKeys(_:)`` says.
     public func coldestKeys(_ limit: Int = .max) -> [Key] { engine.coldestKeys(limit) }
 
     /// What the cache has done so far, and what it holds.

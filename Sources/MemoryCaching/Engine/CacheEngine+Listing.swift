@@ -10,24 +10,28 @@ internal import Synchronization
 extension CacheEngine {
     /// Up to `limit` keys, those worth least first.
     package func coldestKeys(_ limit: Int) -> [Key] {
-        entriesByWorth { storage, slot in storage.entries[Int(slot)].key }.prefix(max(0, limit)).map { $0 }
+        entriesByWorth(.coldest, limit) { storage, slot in storage.entries[Int(slot)].key }
     }
 
     /// Up to `limit` keys, those worth most first.
     package func hottestKeys(_ limit: Int) -> [Key] {
-        entriesByWorth { storage, slot in storage.entries[Int(slot)].key }.reversed().prefix(max(0, limit)).map { $0 }
+        entriesByWorth(.hottest, limit) { storage, slot in storage.entries[Int(slot)].key }
     }
 
     /// Up to `limit` keys and values, those worth most first, without those whose content has been discarded.
     package func entries(limit: Int) -> [(key: Key, value: Value)] {
-        let all = entriesByWorth { storage, slot in
-            (key: storage.entries[Int(slot)].key, value: storage.entries[Int(slot)].value)
+        var most = limit
+        while true {
+            var living = entriesByWorth(.hottest, most) { storage, slot in
+                (key: storage.entries[Int(slot)].key, value: storage.entries[Int(slot)].value)
+            }
+            let isAll = living.count < most
+            if let hooks, hasDiscardable.load(ordering: .relaxed), evictsDiscarded.load(ordering: .relaxed) {
+                living.removeAll { hooks.isDiscarded($0.value) }
+            }
+            if isAll || living.count >= limit { return Array(living.prefix(max(0, limit))) }
+            most = most.saturatingAdding(most)
         }
-        var living = Array(all.reversed())
-        if let hooks, hasDiscardable.load(ordering: .relaxed), evictsDiscarded.load(ordering: .relaxed) {
-            living.removeAll { hooks.isDiscarded($0.value) }
-        }
-        return Array(living.prefix(max(0, limit)))
     }
 
     /// Removes the entries whose keys `isInvalid` names. It is asked outside the locks, for a few entries at a time;
@@ -78,15 +82,21 @@ extension CacheEngine {
         removeLocked(shard, slot, cause: isExpired ? .expired : .removed)
     }
 
-    /// What `part` takes of the entries whose lifetime is not over, in the order in which they would go if nothing were
-    /// used any more. Each shard evicts its own least, mostly, so the least of each come first, then those next to them.
-    private func entriesByWorth<Part>(_ part: (EntryStorage<Key, Value>, UInt32) -> Part) -> [Part] {
+    /// What `part` takes of up to `limit` entries whose lifetime is not over, those at the `end` of the order first in
+    /// which they would go if nothing were used any more. Each shard evicts its own least, mostly, so the least of each
+    /// come first, then those next to them. Takes memory for `limit` entries of each shard, and for all of one.
+    private func entriesByWorth<Part>(
+        _ end: ListingEnd,
+        _ limit: Int,
+        _ part: (EntryStorage<Key, Value>, UInt32) -> Part
+    ) -> [Part] {
         let now = lifetimes.now
-        var shards: [[(part: Part, height: Double, order: Int)]] = []
+        let limit = max(0, limit)
+        var all: [(part: Part, height: Double, place: Double)] = []
         forEachShard { shard in
             let storage = shard.pointee.storage
             let view = storage.view
-            var found: [(part: Part, height: Double, order: Int)] = []
+            var found: [(slot: UInt32, height: Double, order: Int)] = []
             func collect(from head: UInt32) {
                 var slot = head
                 while slot != 0 {
@@ -98,22 +108,33 @@ extension CacheEngine {
                             let weight = shard.pointee.weights.weight(level: min(15, meta.info.level + 1))
                             height += Double(shard.pointee.weights.stay(weight: weight, density: meta.info.density))
                         }
-                        found.append((part(storage, slot), height, found.count))
+                        found.append((slot, height, found.count))
                     }
                     slot = meta.next
                 }
             }
             shard.pointee.order.forEachHead(collect)
-            shards.append(found)
-        }
-        var all: [(part: Part, height: Double, place: Double)] = []
-        for var found in shards {
             found.sort { ($0.height, $0.order) < ($1.height, $1.order) }
-            for (place, entry) in found.enumerated() {
-                all.append((entry.part, entry.height, Double(place) / Double(found.count)))
+            for place in end.range(limit, of: found.count) {
+                let entry = found[place]
+                all.append((part(storage, entry.slot), entry.height, Double(place) / Double(found.count)))
             }
         }
         all.sort { ($0.place, $0.height) < ($1.place, $1.height) }
-        return all.map(\.part)
+        let chosen = all[end.range(limit, of: all.count)]
+        return end == .coldest ? chosen.map(\.part) : chosen.reversed().map(\.part)
+    }
+}
+
+/// At which end of the order in which entries go a list begins.
+enum ListingEnd {
+    /// With what goes first.
+    case coldest
+    /// With what would be kept longest.
+    case hottest
+
+    /// The places of the first `limit` of a list of `count`, which is in the order in which entries go.
+    func range(_ limit: Int, of count: Int) -> Range<Int> {
+        self == .coldest ? 0..<min(limit, count) : max(0, count - limit)..<count
     }
 }

@@ -86,29 +86,37 @@ extension PurgeableCache {
     /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries. What the
     /// kernel takes first is not known.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n* log *n*). Takes ordinary memory that no cache knows of: some 100 bytes for `limit` entries of
+    ///   each of 32 parts, and for all entries of one part. In a small container a list of all is better asked for
+    ///   inside of `MemoryReserve.withFree(bytes:_:)`.
     public func hottestKeys(_ limit: Int = .max) -> [Key] {
-        store.listed().reversed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
+        store.listed(.hottest, limit).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
     }
 
     /// Up to `limit` keys, those that would go next first. A snapshot, and no use of the entries.
     ///
-    /// - Complexity: O(*n* log *n*).
+    /// - Complexity: O(*n* log *n*), and memory as ``hottestKeys(_:)`` says.
     public func coldestKeys(_ limit: Int = .max) -> [Key] {
-        store.listed().prefix(max(0, limit)).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
+        store.listed(.coldest, limit).map { KeyedStore<Key>.key(word: $0.word, $0.key) }
     }
 
     /// Up to `limit` keys with copies of their bytes, those that would be kept longest first. A snapshot, and no use of
     /// the entries; what the kernel has taken is left out.
     ///
-    /// - Complexity: O(*n* log *n*), and O(*n*) in the bytes that are copied.
+    /// - Complexity: O(*n* log *n*), and O(*n*) in the bytes that are copied. Takes memory for these, beside what
+    ///   ``hottestKeys(_:)`` takes.
     public func entries(limit: Int = .max) -> [(key: Key, bytes: [UInt8])] {
-        var entries: [(key: Key, bytes: [UInt8])] = []
-        for listed in store.listed().reversed() where entries.count < limit {
-            let key = KeyedStore<Key>.key(word: listed.word, listed.key)
-            if let bytes = keyed.sight(key).bytes { entries.append((key, bytes)) }
+        var most = limit
+        while true {
+            var entries: [(key: Key, bytes: [UInt8])] = []
+            let listed = store.listed(.hottest, most)
+            for listed in listed where entries.count < limit {
+                let key = KeyedStore<Key>.key(word: listed.word, listed.key)
+                if let bytes = keyed.sight(key).bytes { entries.append((key, bytes)) }
+            }
+            if listed.count < most || entries.count >= limit { return entries }
+            most = most.saturatingAdding(most)
         }
-        return entries
     }
 
     /// Removes all expired entries, but for those that are still kept as fallbacks

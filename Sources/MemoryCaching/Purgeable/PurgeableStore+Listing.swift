@@ -27,18 +27,31 @@ extension PurgeableStore {
         let rank: Double
     }
 
-    /// All entries whose lifetime is not over, those first that would be evicted first; no use of them. What others
-    /// set or remove meanwhile may be among them or not.
-    func listed() -> [Listed] {
+    /// Up to `limit` entries whose lifetime is not over, those at the `end` of the order first in which they would be
+    /// evicted; no use of them. What others set or remove meanwhile may be among them or not. Takes memory for `limit`
+    /// entries of each shard, and for all of one.
+    func listed(_ end: ListingEnd, _ limit: Int) -> [Listed] {
+        let limit = max(0, limit)
         var all: [Listed] = []
         var mask: Int
         repeat {
             mask = shardMask.load(ordering: .acquiring)
-            all = (0..<Self.shardCount).flatMap(listed)
+            all = []
+            for shard in 0..<Self.shardCount {
+                var entries = listed(shard)
+                if entries.count > limit {
+                    entries.sort { $0.rank < $1.rank }
+                    all += entries[end.range(limit, of: entries.count)]
+                } else {
+                    all += entries
+                }
+            }
             // The one split of a cache's life moves what was listed to shards that were not yet. It says so at its end,
             // in the first shard's lock: one that is under way is waited for.
         } while locked(shard: 0) { _ in shardMask.load(ordering: .relaxed) } != mask
-        return all.sorted { $0.rank < $1.rank }
+        all.sort { $0.rank < $1.rank }
+        let chosen = all[end.range(limit, of: all.count)]
+        return end == .coldest ? Array(chosen) : chosen.reversed()
     }
 
     /// The entries of a shard, each once.

@@ -391,6 +391,7 @@ extension World {
     var violationAtRest: String? {
         for (p, process) in processes.enumerated() {
             if !process.lookups.isEmpty { return "a lookup of process \(p) never ends" }
+            if process.near.flightCount > 0 { return "process \(p) remembers a flight that has ended" }
             if let entry = process.entry, entry.stamp.isServed(under: process.near.word), entry.value != origin,
                 removedUpTo == origin
             {

@@ -134,7 +134,6 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
     /// The key has changed, or is about to.
     func drop(_ name: String, _ key: Key?) {
         let concerned = link.revoking { $0.changed(name) }
-        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
         link.loadsUnderWay.forget(name)
         link.tell(concerned)
         if let key { near.removeValue(forKey: key) }

@@ -72,11 +72,13 @@ final class NearLink: Sendable {
         machine.withLock { $0.landed(flight, forKey: name) }
     }
 
-    /// Tells the machine what revokes flights. Their tickets are revoked before any other thread can ask the machine.
+    /// Tells the machine what revokes flights. Their tickets are revoked, and their fallbacks are taken from those whose
+    /// keys have changed, before any other thread can ask the machine.
     func revoking(_ body: (inout Machine) -> Machine.Concerned?) -> Machine.Concerned {
         withMachine { machine in
             let concerned = body(&machine) ?? Machine.Concerned()
             for flight in concerned.revoked { flight.ticket.revoke() }
+            for flight in concerned.changed { flight.hasChanged.store(true, ordering: .releasing) }
             return concerned
         }
     }
@@ -89,7 +91,6 @@ final class NearLink: Sendable {
 
     /// All keys have changed: what flights and loads have in hand is no value of any.
     func tellOfChange(of concerned: Machine.Concerned) {
-        for flight in concerned.revoked { flight.hasChanged.store(true, ordering: .releasing) }
         loadsUnderWay.forgetAll()
         tell(concerned)
     }

@@ -54,9 +54,8 @@ final class TierFlight: Sendable, Equatable {
 
     /// Nil where nobody may share the flight: such a one waits for no other process.
     let wake: WakeSignal?
-    /// Whether the key has been changed since the flight began, as far as anybody knows; a lost connection is no
-    /// change. Once it has, the flight serves no fallback any more: filed anew, it may be displaced, and is then told
-    /// of nothing.
+    /// Whether the key has been changed since the flight began, as far as this process knows; a lost connection is no
+    /// change. Once it has, the flight serves no fallback any more, and need not hear of further changes.
     let hasChanged = Atomic<Bool>(false)
 
     private let state: Mutex<State>

@@ -27,6 +27,8 @@
 ///    is up but silent may hide a partition. The same generation is served again when proof of life comes late, because
 ///    reports and proof come in one order.
 /// 5. *Newcomers* never share a flight that was revoked: it may answer with a value from before the change.
+/// 6. *Fallbacks.* A flight that was revoked may still answer with a stale value that it has in hand, because a lost
+///    connection is no change. So it is remembered until it lands, and told when its key changes after that.
 ///
 /// Moments are milliseconds of one clock that never runs backwards.
 package struct NearMachine<Flight: Equatable> {
@@ -55,6 +57,8 @@ package struct NearMachine<Flight: Equatable> {
         package var revoked: [Flight] = []
         /// They wait for a change: time to look again, and to forget what was read before.
         package var woken: [Flight] = []
+        /// Their key has changed, which is said inside the lock too: what they have in hand is no fallback any more.
+        package var changed: [Flight] = []
         /// Whether the link has changed: time to ask again for what a request is sent under.
         package var hasNewLink = false
         /// Whether a new epoch has begun a generation: time to remove what the last one has left.
@@ -78,6 +82,8 @@ package struct NearMachine<Flight: Equatable> {
     package private(set) var prefix: String?
     private var now: Int64 = 0
     private var flights: [KeyName: Filed] = [:]
+    /// Flights that have lost their place, and have not landed or heard of a change since.
+    private var displaced: [KeyName: [Flight]] = [:]
 
     fileprivate struct Filed {
         let flight: Flight
@@ -111,10 +117,16 @@ package struct NearMachine<Flight: Equatable> {
 
     /// Everything has changed.
     package mutating func flushed() -> Concerned {
-        if link == .joining || link == .current { return startGeneration() }
-        // What is here is not even a fallback any more.
-        countGeneration()
-        return revokeBegun()
+        var concerned: Concerned
+        if link == .joining || link == .current {
+            concerned = startGeneration()
+        } else {
+            // What is here is not even a fallback any more.
+            countGeneration()
+            concerned = revokeBegun()
+        }
+        concerned.changed = takeDisplaced()
+        return concerned
     }
 
     /// The key of the epoch was reported: it may have changed, or the server forgot that it tracks it. Entries wait to
@@ -147,6 +159,7 @@ package struct NearMachine<Flight: Equatable> {
         let isCleared = self.prefix != nil && self.prefix != prefix
         var concerned = isCleared ? startGeneration() : Concerned()
         concerned.hasNewGeneration = isCleared
+        if isCleared { concerned.changed = takeDisplaced() }
         link = .current
         self.prefix = prefix
         concerned.woken = wakeAll()
@@ -210,8 +223,17 @@ package struct NearMachine<Flight: Equatable> {
 
     private mutating func revokeBegun() -> Concerned {
         let begun = flights.filter { $0.value.stage == .begun }
-        for key in begun.keys { flights[key] = nil }
+        for (key, filed) in begun {
+            flights[key] = nil
+            displaced[key, default: []].append(filed.flight)
+        }
         return Concerned(revoked: begun.values.map(\.flight), woken: wakeAll(), hasNewLink: true)
+    }
+
+    /// All flights that have lost their place, among them those that have begun before all keys have changed.
+    private mutating func takeDisplaced() -> [Flight] {
+        defer { displaced = [:] }
+        return displaced.values.flatMap(\.self)
     }
 
     private mutating func wakeAll() -> [Flight] {
@@ -225,10 +247,13 @@ package struct NearMachine<Flight: Equatable> {
     /// The flight of `key` that newcomers may share.
     package func flight(of key: String) -> Flight? { flights[KeyName(key)]?.flight }
 
-    /// Files a new flight of `key`. A flight that it displaces is told of no change any more, so it keeps nothing.
+    /// Files a new flight of `key`. A flight that it displaces keeps nothing, because a change takes the permission
+    /// from the filed flight alone.
     package mutating func file(_ flight: Flight, forKey key: String) -> Concerned {
-        let displaced = flights.updateValue(Filed(flight: flight), forKey: KeyName(key))
-        return Concerned(revoked: displaced.map { [$0.flight] } ?? [])
+        let name = KeyName(key)
+        guard let other = flights.updateValue(Filed(flight: flight), forKey: name)?.flight else { return Concerned() }
+        displaced[name, default: []].append(other)
+        return Concerned(revoked: [other])
     }
 
     /// The flight is about to ask the remote tier.
@@ -257,6 +282,7 @@ package struct NearMachine<Flight: Equatable> {
     package mutating func beginLoad(_ flight: Flight, forKey key: String) -> Bool {
         guard let filed = flights[KeyName(key)] else {
             flights[KeyName(key)] = Filed(flight: flight, stage: .begun)
+            forgetDisplaced(flight, key)
             return true
         }
         if filed.flight == flight { flights[KeyName(key)] = Filed(flight: flight, stage: .begun) }
@@ -311,24 +337,37 @@ package struct NearMachine<Flight: Equatable> {
 
     /// The key has changed, or is about to.
     package mutating func changed(_ key: String) -> Concerned {
-        guard let place = flights.index(forKey: KeyName(key)) else { return Concerned() }
+        let name = KeyName(key)
+        var concerned = Concerned()
+        if !displaced.isEmpty { concerned.changed = displaced.removeValue(forKey: name) ?? [] }
+        guard let place = flights.index(forKey: name) else { return concerned }
         let filed = flights.values[place]
-        guard filed.stage == .begun else {
+        if filed.stage == .begun {
+            flights.remove(at: place)
+            concerned.revoked = [filed.flight]
+            concerned.changed.append(filed.flight)
+        } else {
             flights.values[place].stage = .woken
-            return Concerned(woken: [filed.flight])
+            concerned.woken = [filed.flight]
         }
-        flights.remove(at: place)
-        return Concerned(revoked: [filed.flight])
+        return concerned
     }
 
     /// The flight has ended, and what it had to keep is kept: newcomers start another.
     package mutating func landed(_ flight: Flight, forKey key: String) {
-        guard let place = place(of: flight, key) else { return }
+        guard let place = place(of: flight, key) else { return forgetDisplaced(flight, key) }
         flights.remove(at: place)
     }
 
-    /// How many flights are under way.
-    package var flightCount: Int { flights.count }
+    /// The flight has landed, or is told of changes where it is filed.
+    private mutating func forgetDisplaced(_ flight: Flight, _ key: String) {
+        guard !displaced.isEmpty, let place = displaced.index(forKey: KeyName(key)) else { return }
+        displaced.values[place].removeAll { $0 == flight }
+        if displaced.values[place].isEmpty { displaced.remove(at: place) }
+    }
+
+    /// How many flights are under way, but for those that are out of their places and have heard of a change.
+    package var flightCount: Int { displaced.values.reduce(flights.count) { $0 + $1.count } }
 }
 
 extension NearMachine: Equatable, Hashable where Flight: Hashable {}

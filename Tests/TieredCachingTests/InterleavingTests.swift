@@ -24,6 +24,8 @@ struct InterleavingTests {
         var isStored = false
         /// The connection of this process is cut and made anew, once.
         var cuts: Int?
+        /// This process begins without a connection. Its first attempt to connect fails, the second one succeeds.
+        var late: Int?
         var fault = Fault.none
     }
 
@@ -46,6 +48,9 @@ struct InterleavingTests {
             Plan(lookups: [1, 0], changes: [1, 0], readings: [1, 0], isStored: true),
             Plan(lookups: [0, 0], changes: [0, 1], readings: [3, 0], isStored: true),
             Plan(lookups: [0, 0], changes: [0, 1], readings: [2, 0], isStored: true, cuts: 0),
+            Plan(lookups: [2, 0], changes: [0, 1], late: 0),
+            Plan(lookups: [2, 0], changes: [1, 0], late: 0),
+            Plan(lookups: [1, 0], changes: [0, 1], readings: [1, 0], isStored: true, late: 0),
         ]
     )
     func coherence(_ plan: Plan) {

@@ -67,6 +67,8 @@ struct World: Hashable {
         /// The entry is to be removed: the machine knows of the change already.
         var removesEntry = 0
         var cutsLeft: Int
+        /// Attempts to connect, before the first connection: the last one succeeds.
+        var attemptsLeft = 0
         /// What the latest finished change of this process has made of the origin.
         var ownVersion = 0
     }
@@ -100,8 +102,12 @@ struct World: Hashable {
                 changesLeft: plan.changes[index],
                 cutsLeft: plan.cuts == index ? 1 : 0
             )
-            _ = process.near.connected(now: 0, aliveFor: .max)
-            _ = process.near.joined(process.near.joinAttempt, prefix: "e")
+            if plan.late == index {
+                process.attemptsLeft = 2
+            } else {
+                _ = process.near.connected(now: 0, aliveFor: .max)
+                _ = process.near.joined(process.near.joinAttempt, prefix: "e")
+            }
             return process
         }
     }
@@ -127,6 +133,7 @@ extension World {
             if !process.down.isEmpty, process.removesEntry == 0 { add { $0.receive(p) } }
             if process.removesEntry > 0 { add { $0.removeEntry(p) } }
             if process.cutsLeft > 0 { add { $0.cut(p) } }
+            if process.attemptsLeft > 0 { add { $0.attemptToConnect(p) } }
             if process.changesLeft > 0 || process.change == .origin || process.change == .dropped
                 || process.change == .answered
             {
@@ -352,39 +359,6 @@ extension World {
         }
     }
 
-    /// The connection is lost with all that is under way, and made anew.
-    mutating func cut(_ p: Int) {
-        processes[p].cutsLeft -= 1
-        if fault == .ignoresLostConnection {
-            processes[p].down = processes[p].down.filter { $0 != .report }
-            store.forget(p)
-            return
-        }
-        let requests = processes[p].up
-        let unanswered = processes[p].down
-        (processes[p].up, processes[p].down) = ([], [])
-        store.forget(p)
-        var concerned = processes[p].near.lost(now: 0)
-        let again = processes[p].near.connected(now: 0, aliveFor: .max)
-        concerned.revoked += again.revoked
-        _ = processes[p].near.joined(processes[p].near.joinAttempt, prefix: "e")
-        for flight in concerned.revoked { processes[p].lookups[flight]?.isRevoked = true }
-        let lost = Set(requests.compactMap(\.flight) + unanswered.compactMap(\.flight))
-        for f in lost {
-            guard var lookup = processes[p].lookups[f], lookup.awaitsAnswer else { continue }
-            lookup.awaitsAnswer = false
-            // A fill that was lost is a fill that failed.
-            let isFilling = lookup.loaded != nil
-            lookup.next(isFilling ? .filled(false) : .failed(stale: nil, mayHoldLease: false))
-            processes[p].lookups[f] = lookup
-        }
-        if processes[p].change == .sent {
-            drop(p)
-            processes[p].entry = nil
-            processes[p].change = .none
-        }
-    }
-
     // MARK: What must hold
 
     /// What is wrong when nothing more can happen.
@@ -421,23 +395,5 @@ extension World.Lookup {
     mutating func send(_ request: World.Request, by process: inout World.Process) {
         process.up.append(request)
         awaitsAnswer = true
-    }
-}
-
-extension World.Request {
-    var flight: Int? {
-        switch self {
-        case .read(let f), .acquire(let f), .fill(_, let f): f
-        case .release, .remove: nil
-        }
-    }
-}
-
-extension World.Message {
-    var flight: Int? {
-        switch self {
-        case .found(_, let f), .absent(let f), .granted(let f), .held(let f), .filled(_, let f): f
-        case .removed, .report: nil
-        }
     }
 }

@@ -172,10 +172,13 @@ package struct NearMachine<Flight: Equatable> {
         // Told with each attempt that fails: who has begun since has begun without a connection.
         if link == .down { return Concerned() }
         if isEpochInDoubt { countGeneration() }
+        // Before the first connection no flight has read anything that the server would report. Those that have begun
+        // ask the origin alone, as all do from now on, so newcomers may share them. The first connection revokes them.
+        let hasRead = link != .starting
         lostAt = now
         link = .down
         prefix = nil
-        return revokeBegun()
+        return hasRead ? revokeBegun() : Concerned(woken: wakeAll(), hasNewLink: true)
     }
 
     /// The connection has proved that it lives.

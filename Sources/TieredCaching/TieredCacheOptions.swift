@@ -13,8 +13,9 @@ public struct TieredCacheOptions: Sendable {
     public var lifetime: Duration
 
     /// How long a value is kept beyond its lifetime as a fallback. It is served only when the origin fails too, or when
-    /// a soft timeout passes, and never after its key was removed or changed. `nil` (the default) keeps none;
-    /// more than 34 years count as 34.
+    /// a soft timeout passes, and never after its key was removed or changed, as far as this process knows. A change
+    /// that another process makes while there is no connection is not known here, and lookups that were under way when
+    /// the connection was lost may miss later ones too. `nil` (the default) keeps none; more than 34 years count as 34.
     public var keepsExpiredFor: Duration?
 
     /// What a lookup does while there is no connection; ``Disconnection/miss`` by default.

@@ -18,6 +18,10 @@ import Synchronization
 ///
 /// Lifetimes and leases in the server pass when ``advance(by:)`` is called, and not by themselves. Those of near values
 /// pass with the clock of the cache, ``TieredCacheOptions/clock``, which a test has to move first.
+///
+/// A lease is given back when a load fails, or its value cannot be stored. Where that fails too, as while
+/// ``InProcessTier/fail(with:)`` has operations fail, the lease stands until its key is changed or ``advance(by:)`` has
+/// passed ``TieredCacheOptions/leaseTime``, and lookups of its key wait for that.
 public final class InProcessServer: Sendable {
     private struct State {
         var store = TierStore()

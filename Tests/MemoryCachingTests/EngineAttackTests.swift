@@ -191,6 +191,55 @@ struct EngineAttackTests {
         engine._checkInvariants()
     }
 
+    /// The number of entries that were used last, and of those that are left: what was used last of all had been set long
+    /// before all that is left.
+    @Test(
+        "in order of use, every victim of a limit set far lower is among the oldest tenth of what is left",
+        arguments: [(5_000, 50), (10_000, 100), (20_000, 2_000), (100_000, 50), (100_000, 1_000), (100_000, 10_000)]
+    )
+    func setFarLower(_ count: Int, _ limit: Int) {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SplitMix64(seed: seed)
+        let engine = CacheEngine<Int, Int>(ordering: .reuse)
+        for key in 0..<count { engine.setValue(key, forKey: key) }
+        // By their last use; the older half of those that are looked up last were set by three times the limit before.
+        var order = Array(0..<count)
+        for _ in 0..<limit {
+            let used = order.remove(at: count - 1 - Int.random(in: 0..<min(count, 4 * limit), using: &random))
+            #expect(engine.value(forKey: used) == used)
+            order.append(used)
+        }
+        var place = [Int](repeating: 0, count: count)
+        for (index, key) in order.enumerated() { place[key] = index }
+        // How many are left of each so many places (a Fenwick tree).
+        var left = [Int](repeating: 0, count: count + 1)
+        func add(_ number: Int, at index: Int) {
+            var index = index + 1
+            while index <= count {
+                left[index] += number
+                index += index & -index
+            }
+        }
+        func older(than index: Int) -> Int {
+            var (index, sum) = (index, 0)
+            while index > 0 {
+                sum += left[index]
+                index -= index & -index
+            }
+            return sum
+        }
+        for index in 0..<count { add(1, at: index) }
+        var (held, worst) = (count, 0.0)
+        engine.removalObserver = { gone, _, _ in
+            worst = max(worst, Double(older(than: place[gone])) / Double(held))
+            add(-1, at: place[gone])
+            held -= 1
+        }
+        engine.countLimit = limit
+        #expect(held == limit && engine.count == limit)
+        #expect(worst <= 0.1, "\(worst) of the entries were older (seed \(seed))")
+    }
+
     @Test(
         "in order of use, every victim of a large cache is among the oldest tenth",
         arguments: [5000, 8000, 20_000],

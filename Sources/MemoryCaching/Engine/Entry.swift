@@ -87,15 +87,6 @@ struct EntryInfo: Equatable {
         set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
     }
 
-    /// Of an entry in order of use, in place of density and level: the epoch of its shard in which it was moved last.
-    @inlinable
-    @inline(always)
-    var epoch: UInt32 {
-        get { bits >> 10 & EntryInfo.mostEpoch }
-        set { bits = bits & ~(EntryInfo.mostEpoch << 10) | newValue << 10 }
-    }
-    @inlinable @inline(always) static var mostEpoch: UInt32 { 0xFFFF }
-
     /// 1 … 15: how often it has been kept for a hit.
     @inlinable
     @inline(always)

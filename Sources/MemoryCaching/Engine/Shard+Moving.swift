@@ -17,8 +17,6 @@ extension Shard {
     mutating func inherit(from old: UnsafeMutablePointer<Shard>, heirs: Int, _ ghosts: GhostTable) {
         base = old.pointee.base
         inflation = old.pointee.inflation
-        // Else an entry's epoch comes again, and uses of it move nothing while it does.
-        epoch = old.pointee.epoch
         weights = old.pointee.weights
         self.ghosts = ghosts
         storage.generation = old.pointee.storage.generation

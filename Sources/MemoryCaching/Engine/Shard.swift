@@ -41,14 +41,12 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var inflation: Double
     /// Victims taken from here on behalf of newcomers; each sixteenth looks at other shards.
     @usableFromInline var victims: UInt32 = 0
-    /// Counts moves to the end of the order, in steps of a 256th of the entries; see ``noteMove(of:)``.
-    @usableFromInline var epoch: UInt32 = 0
     /// Insertions but for ``exchanges``.
     @usableFromInline var insertions = 0
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var ghosts = GhostTable()
-    /// Moves since the epoch began, times the epochs of a turnover.
-    @usableFromInline var movesInEpoch: UInt32 = 0
+    /// In order of use, moves since ``noteHeld()``.
+    @usableFromInline var movesSinceNoted: UInt32 = 0
     /// Sampled entries here, and as many as the learner has been told of: a line that each insertion writes knows how
     /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
@@ -87,7 +85,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     // What order of use needs besides, in the last line.
 
-    /// Seven eighths of the entries that were held when the epoch began.
+    /// Seven eighths of the entries that were held when that was noted last.
     @usableFromInline var leastHeld: UInt32 = 0
     /// How far apart the heights of the last victims were, and of which was the last; and what has left since.
     @usableFromInline var spacing = 0.0
@@ -161,7 +159,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let info = meta.pointee.info
         var stay = StayCode(1)
         if info.has(EntryInfo.exact) {
-            noteMove(of: slot)
+            noteMove()
         } else {
             stay = StayCode(stayBought(by: info))
         }
@@ -185,16 +183,12 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// A use of the entry at `slot`, whose flags are `info` and whose key has `hash`.
     ///
-    /// Entries in order of use move to the end. In the only shard, and in one of few entries, each does, so that the
-    /// order is exact. Elsewhere an entry that has moved among the last 28th of the moves stays where it is: then a hit
-    /// of what is used often reads only, and whoever is at the head is still among the oldest 28th of the shard.
+    /// Entries in order of use move to the end, but for the one that was moved last of all.
     @inlinable
     @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
-            if published == nil || isFew || (epoch &- info.epoch) & EntryInfo.mostEpoch > Self.recentEpochs {
-                moveToEnd(slot)
-            }
+            if published == nil || isFew || !wasMovedLast(slot, info) { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { noteTouch(info, hash) }

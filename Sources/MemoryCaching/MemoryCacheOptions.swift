@@ -50,8 +50,9 @@ public struct MemoryCacheOptions<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// How long an expired value is kept as a fallback, from the end of its lifetime on. Lookups do not find it, but
     /// ``MemoryCache/value(forKey:load:)`` and ``MemoryCache/values(forKeys:load:)`` return it when the load fails or
     /// takes longer than ``softLoadTimeout``. A removal, a new value or eviction ends it: until then it takes its place
-    /// and its cost, counts in ``MemoryCache/count``, and the removal handler is not called. `nil` (the default), 0 and
-    /// less keep no expired value. ``MemoryCache/refreshValue(forKey:load:)`` never returns a fallback.
+    /// and its cost, counts in ``MemoryCache/count``, and the removal handler is not called. One that goes early, for a
+    /// large value that needs its room, is told as ``RemovalCause/expired``. `nil` (the default), 0 and less keep no
+    /// expired value. ``MemoryCache/refreshValue(forKey:load:)`` never returns a fallback.
     ///
     /// With ``failureLifetime``, the fallback is returned without another load for that long after a failure.
     public var keepsExpiredFor: Duration?

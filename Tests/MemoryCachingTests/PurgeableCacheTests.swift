@@ -157,7 +157,7 @@ import Testing
             if runs == 1 {
                 let sealed = cache.store.log.sealedSegments
                 // Each value takes the place of the one before, so that segments are emptied and filled again.
-                while cache.store.log.sealedSegments - sealed < LogLocation.generationCount {
+                while cache.store.log.sealedSegments - sealed < LogLocation.generationCount / 2 {
                     cache.setBytes(filler, forKey: 2)
                 }
             }

@@ -37,9 +37,9 @@ extension PurgeableStore {
         case .ticket(let ticket): ticket.admits(over: slot.map { state.deadline(of: $0).last })
         case .unchanged(let location, let sealed):
             // A segment is refilled after it has been sealed: after too many seals the location may be that of a later
-            // value.
+            // value. By half as many it cannot, however many numbers of generations are left out.
             if let slot, let location {
-                state.holds(location, in: slot) && log.sealedSegments &- sealed < LogLocation.generationCount
+                state.holds(location, in: slot) && log.sealedSegments &- sealed < LogLocation.generationCount / 2
             } else {
                 slot == nil && location == nil
             }

@@ -111,7 +111,7 @@ public final class PurgeableBytes: DiscardableContent, Sendable {
     // MARK: DiscardableContent
 
     /// Keeps the bytes from being taken until a matching ``endContentAccess()``, or answers `false` if they are gone.
-    /// Calls nest.
+    /// Calls nest; 1,048,575 accesses may be open at once, and one more ends the process.
     ///
     /// A value that was accessed lately costs some nanoseconds; one that the kernel was free to take about 0.1 µs a
     /// page.

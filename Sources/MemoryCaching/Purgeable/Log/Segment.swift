@@ -101,7 +101,7 @@ struct Fill {
 /// The generation of a segment, whether it is sealed, and what is alive in it: `generation16 | sealed1 | items19 |
 /// bytes28`.
 ///
-/// A segment of 1 MiB has room for 65,536 items of no bytes.
+/// A segment of 1 MiB has room for 131,072 items of no bytes, each of which takes a heading of 8.
 struct Life: Equatable, Sendable {
     var word: UInt64
 

@@ -240,6 +240,27 @@ struct EngineAttackTests {
         #expect(worst <= 0.1, "\(worst) of the entries were older (seed \(seed))")
     }
 
+    /// Where threads have waited for each other, L rises by several moves at a time. All shards know how far it has
+    /// risen: what is used last of all stands highest.
+    @Test("in order of use, what is used last stays, also when threads have waited", arguments: [100, 1_000])
+    func setFarLowerAfterWaiting(_ limit: Int) {
+        let engine = CacheEngine<Int, Int>(ordering: .reuse)
+        for key in 0..<100_000 { engine.setValue(key, forKey: key) }
+        for index in 0..<engine.shardCount {
+            guard let shard = engine.lockShard(at: index) else { continue }
+            // No multiple of what is raised at a time: the next moves of this shard raise nothing.
+            shard.pointee.contendedMoves = 255
+            engine.unlock(shard)
+        }
+        // Set ten times the limit before.
+        let last = (0..<limit / 10).map { 100_000 - 10 * limit - $0 }
+        for key in 100_000 - 5 * limit..<100_000 { #expect(engine.value(forKey: key) == key) }
+        for key in last { #expect(engine.value(forKey: key) == key) }
+        engine.countLimit = limit
+        let left = last.count { engine.contains($0) }
+        #expect(left == last.count)
+    }
+
     @Test(
         "in order of use, every victim of a large cache is among the oldest tenth",
         arguments: [5000, 8000, 20_000],

@@ -157,7 +157,7 @@ import Testing
             if runs == 1 {
                 let sealed = cache.store.log.sealedSegments
                 // Each value takes the place of the one before, so that segments are emptied and filled again.
-                while cache.store.log.sealedSegments - sealed < LogLocation.generationCount / 2 {
+                while cache.store.log.sealedSegments - sealed < LogLocation.generationCount - 4 {
                     cache.setBytes(filler, forKey: 2)
                 }
             }
@@ -165,5 +165,23 @@ import Testing
         }
         #expect(runs == 2)
         #expect(cache.bytes(forKey: 1) == [2])
+    }
+
+    @Test("An update of bytes that lie in pages of their own runs once, however much is written meanwhile")
+    func updateOfLargeBytes() {
+        let cache = PurgeableCache<Int>()
+        cache.setBytes([UInt8](repeating: 1, count: 100_000), forKey: 1)
+        let filler = [UInt8](repeating: 7, count: LogLocation.maximumByteCount)
+        var runs = 0
+        cache.updateBytes(forKey: 1) { bytes in
+            runs += 1
+            let sealed = cache.store.log.sealedSegments
+            while runs < 3, cache.store.log.sealedSegments - sealed < LogLocation.generationCount {
+                cache.setBytes(filler, forKey: 2)
+            }
+            bytes?[0] += 1
+        }
+        #expect(runs == 1)
+        #expect(cache.bytes(forKey: 1)?[0] == 2)
     }
 }

@@ -88,7 +88,12 @@ extension Shard {
     mutating func tickContended() {
         if isContended, contendedMoves < 256 { contendedMoves &+= 64 }
         let movesAtOnce = contendedMoves > 128 ? movesAtOnce : 1
-        if contendedMoves % movesAtOnce == 0 { tick(moves: Float(movesAtOnce)) }
+        if contendedMoves % movesAtOnce == 0 {
+            tick(moves: Float(movesAtOnce))
+        } else {
+            // To read the line costs less than to write it. What other shards have moved since counts here, too.
+            inflation = max(inflation, policy.pointee.inflation)
+        }
         contendedMoves &-= 1
     }
 

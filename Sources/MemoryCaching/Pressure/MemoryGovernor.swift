@@ -125,7 +125,9 @@ package final class MemoryGovernor: Sendable {
         gauge: MemoryGauge = MemoryGauge(),
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
         trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
-        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() },
+        takeCensus: @escaping @Sendable () -> HeapCensus? = {
+            HeapCensus.take(beside: PurgeablePool.shared.usage.byteCount)
+        },
         residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() },
         warmQueue: WarmQueue? = nil
     ) {

@@ -27,7 +27,8 @@ extension PurgeableCache {
 
     /// Changes the bytes for `key` so that no change of another thread is lost. All as
     /// ``MemoryCache/updateValue(forKey:_:)`` says: `change` runs again if the bytes have changed meanwhile, or if the
-    /// cache has moved them.
+    /// cache has moved them. Nor can it tell whether bytes of up to 64 KiB are the same after 1,020 MiB were stored in the
+    /// cache meanwhile: a `change` that stores as much itself, each time, runs without end.
     ///
     /// - Parameters:
     ///   - key: the key.

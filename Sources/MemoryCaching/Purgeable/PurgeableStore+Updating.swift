@@ -37,9 +37,11 @@ extension PurgeableStore {
         case .ticket(let ticket): ticket.admits(over: slot.map { state.deadline(of: $0).last })
         case .unchanged(let location, let sealed):
             // A segment is refilled after it has been sealed: after too many seals the location may be that of a later
-            // value. By half as many it cannot, however many numbers of generations are left out.
+            // value. Four fewer than there are generations: some numbers are left out, and the first seal may have been
+            // before. A large value has a number that does not come again.
             if let slot, let location {
-                state.holds(location, in: slot) && log.sealedSegments &- sealed < LogLocation.generationCount / 2
+                state.holds(location, in: slot)
+                    && (location.isLarge || log.sealedSegments &- sealed < LogLocation.generationCount - 4)
             } else {
                 slot == nil && location == nil
             }

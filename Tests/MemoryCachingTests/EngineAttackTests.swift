@@ -35,6 +35,14 @@ private struct SmallParts: Hashable, Sendable {
     var second: Int32
 }
 
+extension CacheEngine where Key == Int, Value == Int {
+    fileprivate func raiseInflation(by step: Double) {
+        guard let shard = lockShard(at: 0) else { return }
+        _ = shard.pointee.policy.pointee.advanceInflation(beyond: 0, by: step)
+        unlock(shard)
+    }
+}
+
 /// What attacks from outside have broken once.
 @Suite("Engine: promises that were broken once", .serialized)
 struct EngineAttackTests {
@@ -195,13 +203,25 @@ struct EngineAttackTests {
     /// before all that is left.
     @Test(
         "in order of use, every victim of a limit set far lower is among the oldest tenth of what is left",
-        arguments: [(5_000, 50), (10_000, 100), (20_000, 2_000), (100_000, 50), (100_000, 1_000), (100_000, 10_000)]
+        arguments: [
+            (5_000, 50), (10_000, 100), (20_000, 1_000), (20_000, 2_000), (100_000, 50), (100_000, 1_000),
+            (100_000, 10_000),
+        ],
+        [false, true]
     )
-    func setFarLower(_ count: Int, _ limit: Int) {
+    func setFarLower(_ sizes: (count: Int, limit: Int), afterHammering: Bool) {
+        let (count, limit) = sizes
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix64(seed: seed)
         let engine = CacheEngine<Int, Int>(ordering: .reuse)
         for key in 0..<count { engine.setValue(key, forKey: key) }
+        if afterHammering {
+            // As if two objects had been used in turn, hundreds of millions of times: L rises by 32 between two uses.
+            for round in 0..<1_000 {
+                engine.raiseInflation(by: 32)
+                #expect(engine.value(forKey: count - 2 + round % 2) != nil)
+            }
+        }
         // By their last use; the older half of those that are looked up last were set by three times the limit before.
         var order = Array(0..<count)
         for _ in 0..<limit {

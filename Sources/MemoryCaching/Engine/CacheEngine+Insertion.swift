@@ -236,8 +236,6 @@ extension CacheEngine {
         return limit > 0 && newcomer.cost > limit
     }
 
-    /// Refuses a newcomer, with `shard` locked: takes out what it was to replace, at `slot`, and has both told of.
-    ///
     /// Refuses a value whose key may have an entry or not: another one has come with each comparison.
     @inlinable
     @inline(never)
@@ -249,6 +247,8 @@ extension CacheEngine {
         return .refused
     }
 
+    /// Refuses a newcomer, with `shard` locked: takes out what it was to replace, at `slot`, and has both told of.
+    ///
     /// What is refused is set and evicted in one. An entry that it would have replaced by the very same object was set
     /// and evicted once, so that is told once.
     @inlinable

@@ -103,7 +103,8 @@ extension CacheEngine {
                     let meta = view[slot].pointee
                     let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
                     if deadline > now || deadline == .max {
-                        var height = shard.pointee.base + Double(meta.height)
+                        let isByUse = shard.pointee.isByUse
+                        var height = shard.pointee.base + (isByUse ? FineHeight(of: meta).value : Double(meta.height))
                         if meta.info.has(EntryInfo.touched) {
                             let weight = shard.pointee.weights.weight(level: min(15, meta.info.level + 1))
                             height += Double(shard.pointee.weights.stay(weight: weight, density: meta.info.density))

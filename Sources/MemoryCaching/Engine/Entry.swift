@@ -87,6 +87,15 @@ struct EntryInfo: Equatable {
         set { bits = bits & ~(0xFFF << 10) | UInt32(newValue.code) << 10 }
     }
 
+    /// Of an entry in order of use, in place of density and level: more digits of its height, see ``FineHeight``.
+    @inlinable
+    @inline(always)
+    var digits: UInt32 {
+        get { bits >> 10 & EntryInfo.mostDigits }
+        set { bits = bits & ~(EntryInfo.mostDigits << 10) | newValue << 10 }
+    }
+    @inlinable @inline(always) static var mostDigits: UInt32 { 0xFFFF }
+
     /// 1 … 15: how often it has been kept for a hit.
     @inlinable
     @inline(always)

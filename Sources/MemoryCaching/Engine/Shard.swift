@@ -159,10 +159,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let info = meta.pointee.info
         var stay = StayCode(1)
         if info.has(EntryInfo.exact) {
+            meta.pointee.info.stay = stay
             noteMove()
-        } else {
-            stay = StayCode(stayBought(by: info))
+            let height = heightOfMove(at: inflation)
+            meta.pointee.info.digits = height.digits
+            meta.pointee.height = height.coarse
+            return order.append(slot, in: view)
         }
+        stay = StayCode(stayBought(by: info))
         meta.pointee.info.stay = stay
         var risen = Float(inflation - base)
         if risen > 0x1p14 * stay.length, isRebasingDue {
@@ -188,7 +192,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(always)
     mutating func noteUse(of slot: UInt32, _ info: EntryInfo, _ hash: UInt64) {
         if info.has(EntryInfo.exact) {
-            if published == nil || isFew || !wasMovedLast(slot, info) { moveToEnd(slot) }
+            if published == nil || isFew || !wasMovedLast(slot) { moveToEnd(slot) }
         } else if !info.has(EntryInfo.touched) {
             storage.view[slot].pointee.info.bits = info.bits | EntryInfo.touched
             if SampledUses.includes(hash) { noteTouch(info, hash) }
@@ -205,12 +209,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     /// yet be given a copy, of five hundred bytes.
     @inlinable
     mutating func leastHeight(for cause: RemovalCause) -> Double {
-        max(0, base + Double(order.leastHeight(for: cause)))
+        max(0, base + (isByUse ? leastByUse(for: cause).height : Double(order.leastHeight(for: cause))))
     }
 
     /// The same of those that cost nothing.
     @inlinable
-    mutating func leastCostlessHeight() -> Double { max(0, base + Double(order.costless.leastHeight)) }
+    mutating func leastCostlessHeight() -> Double {
+        max(0, base + (isByUse ? fineHeight(of: order.costless.least) : Double(order.costless.leastHeight)))
+    }
 
     /// The entry to go next for `cause`, having given those at the heads that have been used another stay: at most 32
     /// of them, so that no insertion takes long. Raises L to what those bought before. 0 where nothing can go.
@@ -218,7 +224,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     mutating func selectVictim(for cause: RemovalCause) -> UInt32 {
         var kept = 0
         while true {
-            let slot = order.least(for: cause)
+            let slot = isByUse ? leastByUse(for: cause).slot : order.least(for: cause)
             if slot == 0 { return 0 }
             let meta = storage.view[slot]
             if !meta.pointee.info.has(EntryInfo.touched) || kept == 32 { return slot }
@@ -320,8 +326,17 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @inline(never)
     mutating func rebase(by delta: Float) {
         let view = storage.view
-        storage.forEachSlot { view[$0].pointee.height -= delta }
-        order.lower(by: delta)
+        if isByUse {
+            storage.forEachSlot {
+                let height = FineHeight(FineHeight(of: view[$0].pointee).value - Double(delta))
+                view[$0].pointee.height = height.coarse
+                view[$0].pointee.info.digits = height.digits
+            }
+            order.noteHeads(in: view)
+        } else {
+            storage.forEachSlot { view[$0].pointee.height -= delta }
+            order.lower(by: delta)
+        }
         base += Double(delta)
         victimsSinceRebasing = 0
     }

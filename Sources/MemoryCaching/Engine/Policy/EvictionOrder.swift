@@ -69,6 +69,13 @@ struct EvictionOrder {
         costless.lower(by: delta)
     }
 
+    /// Notes the heights of all heads anew: those of the entries have changed, and not their order.
+    @usableFromInline
+    mutating func noteHeads(in view: SlabView) {
+        costly.noteHeads(in: view)
+        costless.noteHeads(in: view)
+    }
+
     /// Forgets all entries.
     @usableFromInline
     mutating func removeAll() {

@@ -210,6 +210,14 @@ struct StayQueues {
         leastHeight -= delta
     }
 
+    /// Notes the heights of all heads anew.
+    @usableFromInline
+    mutating func noteHeads(in slab: SlabView) {
+        for index in 0..<Int(capacity) where queues![index].head != 0 {
+            setHead(of: index, height: slab[queues![index].head].pointee.height)
+        }
+    }
+
     /// Makes the window include `code`.
     @usableFromInline
     mutating func widen(toInclude code: Int32) {

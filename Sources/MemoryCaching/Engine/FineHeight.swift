@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+// This source file is part of the swift-memory-cache open source project.
+// Licensed under Apache License v2.0; see LICENSE for the text.
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+/// The height of an entry in order of use, to 40 binary digits: a `Float` and the 16 digits that follow it.
+///
+/// A `Float` alone tells four million moves apart at best, and 10⁹ hits of two objects, which raise L beyond all that
+/// is not used meanwhile, rounded the heights of that to some thousand moves. Here 2³⁶ moves are told apart.
+@usableFromInline
+struct FineHeight {
+    @usableFromInline let coarse: Float
+    @usableFromInline let digits: UInt32
+
+    /// Rounds towards zero, so that order is kept.
+    @inlinable
+    @inline(always)
+    init(_ height: Double) {
+        // A `Double` has 52 digits after the first, a `Float` 23.
+        coarse = Float(Double(bitPattern: height.bitPattern & ~0x1FFF_FFFF))
+        digits = UInt32(truncatingIfNeeded: height.bitPattern &>> 13) & EntryInfo.mostDigits
+    }
+
+    @inlinable
+    @inline(always)
+    init(of entry: EntryMeta) {
+        coarse = entry.height
+        digits = entry.info.digits
+    }
+
+    @inlinable
+    @inline(always)
+    var value: Double { Double(bitPattern: Double(coarse).bitPattern | UInt64(digits) &<< 13) }
+}

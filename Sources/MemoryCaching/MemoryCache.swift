@@ -262,7 +262,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// stay.
     public func trim(toCost cost: Int) { engine.trim(toCost: cost) }
 
-    /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries.
+    /// Up to `limit` keys, those that would be kept longest first. A snapshot, and no use of the entries. Keys whose
+    /// content has been discarded may be among them.
     ///
     /// - Complexity: O(*n* log *n*). Takes memory that no cache knows of: some 50 bytes for `limit` entries of each of up
     ///   to 128 parts, and for all entries of one part. In a small container a list of all is better asked for inside of

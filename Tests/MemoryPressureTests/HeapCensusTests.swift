@@ -15,9 +15,6 @@ import Testing
         // Mapped by others: resident, but not the allocator's.
         #expect(HeapCensus(live: 100, unused: 50, resident: 400) == HeapCensus(held: 350, holes: 50))
         #expect(HeapCensus(live: 100, unused: 0, resident: 0) == HeapCensus(held: 100, holes: 0))
-        // Purgeable pages are nobody's, also those that the kernel has taken.
-        #expect(HeapCensus(live: 100, unused: 50, resident: 400, purgeable: 200) == HeapCensus(held: 150, holes: 50))
-        #expect(HeapCensus(live: 100, unused: 50, resident: 400, purgeable: 900) == HeapCensus(held: 100, holes: 50))
     }
 
     /// The real allocator: what is given out is held, and what is freed between others is a hole.

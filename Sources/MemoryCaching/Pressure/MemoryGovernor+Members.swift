@@ -72,7 +72,7 @@ extension MemoryGovernor {
         let end = max(now(), begin)
         state.withLock { state in
             state.registrationPacing.finished(at: end)
-            state.inUseBefore = max(0, min(resident - census.holes, census.held) - Int(min(others, 0x1p60)))
+            state.inUseBefore = max(0, resident - census.holes - Int(min(others, 0x1p60)))
         }
     }
 

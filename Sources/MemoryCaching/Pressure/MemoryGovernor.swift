@@ -125,9 +125,7 @@ package final class MemoryGovernor: Sendable {
         gauge: MemoryGauge = MemoryGauge(),
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
         trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
-        takeCensus: @escaping @Sendable () -> HeapCensus? = {
-            HeapCensus.take(beside: PurgeablePool.shared.usage.byteCount)
-        },
+        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() },
         residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() },
         warmQueue: WarmQueue? = nil
     ) {

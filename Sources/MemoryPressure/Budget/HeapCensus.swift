@@ -26,21 +26,18 @@ package struct HeapCensus: Sendable, Equatable {
     ///   - live: bytes that the allocator has given out.
     ///   - unused: bytes that lie free in its heap.
     ///   - resident: bytes of private memory that are resident.
-    ///   - purgeable: bytes of those, at most, that are purgeable: nobody else can hold them.
-    package init(live: Int, unused: Int, resident: Int, purgeable: Int = 0) {
-        held = max(live, resident - unused - purgeable)
+    package init(live: Int, unused: Int, resident: Int) {
+        held = max(live, resident - unused)
         holes = min(unused, max(0, resident - live))
     }
 
     /// Asks the allocator and the kernel; nil where either cannot say. Takes microseconds as a rule, and some ten
     /// milliseconds where half a million free chunks lie scattered over the heap.
-    ///
-    /// - Parameter purgeable: bytes in pages of purgeable values, which are not in use in this sense.
-    package static func take(beside purgeable: Int = 0) -> HeapCensus? {
+    package static func take() -> HeapCensus? {
         guard let (live, unused) = Platform.allocatorUsage(), live > 0, let resident = residentBytes() else {
             return nil
         }
-        return HeapCensus(live: live, unused: unused, resident: resident, purgeable: purgeable)
+        return HeapCensus(live: live, unused: unused, resident: resident)
     }
 
     /// Bytes of this process's private memory that are resident; nil where the kernel does not say. Takes some five

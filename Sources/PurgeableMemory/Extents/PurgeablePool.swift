@@ -61,8 +61,6 @@ package final class UsageCounters: Sendable {
     package var pinnedByteCount: Int { pinnedCount.load(ordering: .relaxed) }
     /// Bytes that only an eviction frees: values below a page, and those that the kernel refused to take.
     package var ordinaryByteCount: Int { ordinaryCount.load(ordering: .relaxed) }
-    /// All of these.
-    package var byteCount: Int { volatileByteCount + pinnedByteCount + ordinaryByteCount }
 
     /// Books bytes that other storage of purgeable values made volatile, or (negative) ceased to hold so.
     package func addVolatile(_ byteCount: Int) { volatileCount.wrappingAdd(byteCount, ordering: .relaxed) }

@@ -96,6 +96,7 @@ extension CacheEngine {
         forEachShard { shard in
             let storage = shard.pointee.storage
             let view = storage.view
+            let isByUse = shard.pointee.isByUse
             var found: [(slot: UInt32, height: Double, order: Int)] = []
             func collect(from head: UInt32) {
                 var slot = head
@@ -103,7 +104,6 @@ extension CacheEngine {
                     let meta = view[slot].pointee
                     let deadline = shard.pointee.wheel?.deadline(of: slot) ?? .max
                     if deadline > now || deadline == .max {
-                        let isByUse = shard.pointee.isByUse
                         var height = shard.pointee.base + (isByUse ? FineHeight(of: meta).value : Double(meta.height))
                         if meta.info.has(EntryInfo.touched) {
                             let weight = shard.pointee.weights.weight(level: min(15, meta.info.level + 1))

@@ -6,8 +6,9 @@
 
 /// The height of an entry in order of use, to 40 binary digits: a `Float` and the 16 digits that follow it.
 ///
-/// A `Float` alone tells four million moves apart at best, and 10⁹ hits of two objects, which raise L beyond all that
-/// is not used meanwhile, rounded the heights of that to some thousand moves. Here 2³⁶ moves are told apart.
+/// A `Float` has 24. With those the last ten of 3 million objects were in no order; and 10⁹ hits of two objects raise L
+/// so far beyond all that is not used meanwhile that the heights of that were rounded to some thousand moves. Here the
+/// base of a shard is raised after 2³⁶ moves, and heights tell each of them apart.
 @usableFromInline
 struct FineHeight {
     @usableFromInline let coarse: Float

@@ -180,7 +180,7 @@ final class FlightTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
 
         /// The stamp that must still be the bucket's; nil where an `==` that itself starts loads of the same hash could
-        /// go on for ever: at worst there are two loads of one key then, as of ``KeyVerdicts``.
+        /// go on for ever: at worst there are two loads of one key then.
         mutating func endRound(_ stamp: UInt64) -> UInt64? {
             rounds += 1
             return rounds > KeyHash<Key>.comparisonRounds ? nil : stamp

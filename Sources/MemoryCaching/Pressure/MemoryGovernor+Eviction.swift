@@ -216,9 +216,11 @@ extension MemoryGovernor {
                 if last.used < last.marks.last, holes >= 4 * (last.used - target) { return }
             }
             let asked = max(last.used - target, last.marks.leastStep << min(round, 8))
-            let freed = (round == 0 ? offerToKernel() + discardUnusedContent() : 0) + evict(asked, at: last)
+            // What the kernel may take is a reason to look again, but nothing that lies free in the heap.
+            let offered = round == 0 ? offerToKernel() : 0
+            let freed = (round == 0 ? discardUnusedContent() : 0) + evict(asked, at: last)
             state.withLock { $0.ledger.evicted(freed) }
-            if freed == 0 { return }
+            if offered == 0, freed == 0 { return }
         }
     }
 
@@ -230,19 +232,22 @@ extension MemoryGovernor {
     }
 
     /// Discards content that nobody accesses, in all caches; returns about how many bytes that freed.
-    func discardUnusedContent() -> Int { fromAll { $0.discardUnusedContent() } }
-
-    /// Lets the kernel have what the caches are filling; returns how many bytes it may take from now on.
-    func offerToKernel() -> Int { fromAll { $0.offerToKernel() } }
-
-    private func fromAll(_ release: (any ReclaimableCache) -> Int) -> Int {
+    func discardUnusedContent() -> Int {
         var freed = 0
         for participant in participants() {
-            let bytes = ProcessEviction.run { release(participant.cache) }.result
+            let bytes = ProcessEviction.run { participant.cache.discardUnusedContent() }.result
             participant.figures.bytesReturned.saturatingAdd(bytes)
             freed = freed.saturatingAdding(Int(min(Double(bytes) * participant.bytesPerCost, 1e18)))
         }
         return freed
+    }
+
+    /// Lets the kernel have what the caches are filling; returns how many bytes it may take from now on.
+    @discardableResult
+    func offerToKernel() -> Int {
+        participants().reduce(0) { offered, participant in
+            offered.saturatingAdding(ProcessEviction.run { participant.cache.offerToKernel() }.result)
+        }
     }
 }
 

@@ -26,7 +26,7 @@ extension MemoryGovernor {
         warmQueue?.drain()
         revokeCredits()
         guard asked > 0 else { return }
-        _ = offerToKernel()
+        offerToKernel()
         let discarded = discardUnusedContent()
         let freed = discarded.saturatingAdding(evict(asked - discarded, leaving: cut))
         let reaction = MemoryPressureReaction(

@@ -15,6 +15,15 @@ import Testing
         // Mapped by others: resident, but not the allocator's.
         #expect(HeapCensus(live: 100, unused: 50, resident: 400) == HeapCensus(held: 350, holes: 50))
         #expect(HeapCensus(live: 100, unused: 0, resident: 0) == HeapCensus(held: 100, holes: 0))
+        // Pages of purgeable values are held, and told apart; also those that the kernel has taken.
+        #expect(
+            HeapCensus(live: 100, unused: 50, resident: 400, pages: 200)
+                == HeapCensus(held: 350, holes: 50, heldBesidePages: 150)
+        )
+        #expect(
+            HeapCensus(live: 100, unused: 50, resident: 400, pages: 900)
+                == HeapCensus(held: 350, holes: 50, heldBesidePages: 100)
+        )
     }
 
     /// The real allocator: what is given out is held, and what is freed between others is a hole.

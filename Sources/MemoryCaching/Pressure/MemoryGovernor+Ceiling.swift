@@ -55,22 +55,23 @@ extension MemoryGovernor {
             let resident = residentBytes()
         else { return holdings }
         let counted = freshlyCounted()
+        let isMapped = countsMapped.load(ordering: .relaxed)
         return state.withLock { state in
-            state.boundEstimates(&holdings, inUse: min(counted ?? resident, resident), isCounted: counted != nil)
+            let grown = state.growth(resident: resident, counted: counted, withPages: isMapped)
+            state.boundEstimates(&holdings, grown: grown, isCounted: counted != nil)
             return holdings
         }
     }
 
-    /// Bytes that are in use and do not lie free in the heap; nil where nobody can count them. Counted now, or less long
-    /// ago than counting took.
-    private func freshlyCounted() -> Int? {
+    /// Counted now, or less long ago than counting took; nil where nobody can count what is in use.
+    private func freshlyCounted() -> HeapCensus? {
         let begin = now()
         if state.withLock({ $0.censusPacing.begins(at: begin, .decisive) }) {
             let census = takeCensus()
             let end = max(now(), begin)
             state.withLock { state in
                 state.censusPacing.finished(at: end)
-                state.counted = census?.held
+                state.counted = census
             }
         }
         return state.withLock { $0.counted }
@@ -90,17 +91,27 @@ extension MemoryGovernor.State {
         unmeasured(holdings).values.reduce(0) { $0 + $1.entries * $1.bytesPerEntry }
     }
 
-    /// Where sizes have not been measured yet: all such entries together hold no more than the `inUse` bytes of the
-    /// process, beyond what it used before its first cache and what entries hold whose sizes are known. Holds for any
+    /// Bytes that the process uses more than before its first cache.
+    ///
+    /// - Parameter withPages: whether to count pages of purgeable values, as where nobody can count what is in use; see
+    ///   `correctEstimates`.
+    fileprivate func growth(resident: Int, counted: HeapCensus?, withPages: Bool) -> Double {
+        let isWhole = withPages || counted == nil
+        let inUse = min(counted?.held(withPages: isWhole) ?? resident, resident)
+        return Double(max(0, inUse - (inUseBefore?.held(withPages: isWhole) ?? 0)))
+    }
+
+    /// Where sizes have not been measured yet: all such entries together hold no more than the `grown` bytes that the
+    /// process uses more than before its first cache, less what entries hold whose sizes are known. Holds for any
     /// number of evictions in between, and whatever else the process allocates.
     ///
     /// Where the allocator has counted, and all that is used is too little for sizes to be told, every entry counts
     /// alike. A cut left a tenth instead of a quarter where the dear ones were few, and so taken for large.
-    fileprivate mutating func boundEstimates(_ holdings: inout PressureEpisode.Holdings, inUse: Int, isCounted: Bool) {
+    fileprivate mutating func boundEstimates(_ holdings: inout PressureEpisode.Holdings, grown: Double, isCounted: Bool)
+    {
         let estimated = unmeasuredBytes(holdings)
-        guard estimated > InsertionEstimate.slack, let inUseBefore else { return }
+        guard estimated > InsertionEstimate.slack else { return }
         let unmeasured = unmeasured(holdings)
-        let grown = Double(max(0, inUse - inUseBefore))
         let known = holdings.reduce(0) { unmeasured[$1.key] == nil ? $0 + $1.value.bytes : $0 }
         let part = (max(0, grown - known) + InsertionEstimate.slack) / estimated
         // The allocator's count knows no charge in advance; 64 KiB for what else has been allocated meanwhile.

@@ -26,7 +26,7 @@ extension MemoryGovernor {
         guard bytes > 0, look.used + announced < look.marks.last else { return evict(bytes) }
         let floor = PressureEpisode.floor(budget: look.reading.leastLimit)
         var held = measure(visitingEntries: false).bytes
-        let counted = state.withLock { $0.counted }
+        let counted = state.withLock { $0.counted?.held }
         if held - Double(floor) < Double(bytes) || held > Double(counted ?? look.limit) {
             // Entries that have come since may be larger than they are taken for.
             let isNew = state.withLock { state in
@@ -44,7 +44,7 @@ extension MemoryGovernor {
     /// costs that claim more than the limit, which are no sizes in bytes.
     private func bytesHeld(of limit: Int) -> Double {
         let measured = measure(visitingEntries: false).bytes
-        let (counted, before) = state.withLock { ($0.counted, $0.inUseBefore ?? 0) }
+        let (counted, before) = state.withLock { ($0.counted?.held, $0.inUseBefore?.held ?? 0) }
         guard let inUse = counted ?? residentBytes() else { return measured }
         let most = counted != nil || measured > Double(limit) ? Double(inUse) : .infinity
         return max(min(measured, most), Double(inUse - before))

@@ -72,7 +72,13 @@ extension MemoryGovernor {
         let end = max(now(), begin)
         state.withLock { state in
             state.registrationPacing.finished(at: end)
-            state.inUseBefore = max(0, resident - census.holes - Int(min(others, 0x1p60)))
+            let inUse = resident - census.holes
+            let own = max(0, inUse - Int(min(others, 0x1p60)))
+            state.inUseBefore = HeapCensus(
+                held: own,
+                holes: census.holes,
+                heldBesidePages: max(0, own - max(0, inUse - census.heldBesidePages))
+            )
         }
     }
 

@@ -33,12 +33,12 @@ internal import Synchronization
 package final class MemoryGovernor: Sendable {
     struct State {
         var members: [ObjectIdentifier: Member] = [:]
-        /// Bytes that the process had in use and in memory when a cache came last while there was no other.
-        var inUseBefore: Int?
+        /// What the process had in use and in memory when a cache came last while there was no other.
+        var inUseBefore: HeapCensus?
         /// When ``inUseBefore`` is noted again.
         var registrationPacing = CensusPacing()
-        /// Bytes that were in use at the last census.
-        var counted: Int?
+        /// What the last census counted.
+        var counted: HeapCensus?
         var ledger = AdmissionLedger()
         /// Bytes that all insertions so far were charged, and evictions or trims: what learning needs to know a window
         /// by.
@@ -125,7 +125,9 @@ package final class MemoryGovernor: Sendable {
         gauge: MemoryGauge = MemoryGauge(),
         now: @escaping @Sendable () -> UInt64 = { Platform.monotonicNanoseconds() },
         trimAllocator: @escaping @Sendable () -> Void = { Platform.trimAllocator() },
-        takeCensus: @escaping @Sendable () -> HeapCensus? = { HeapCensus.take() },
+        takeCensus: @escaping @Sendable () -> HeapCensus? = {
+            HeapCensus.take(beside: PurgeablePool.shared.usage.pageByteCount)
+        },
         residentBytes: @escaping @Sendable () -> Int? = { HeapCensus.residentBytes() },
         warmQueue: WarmQueue? = nil
     ) {

@@ -11,11 +11,17 @@ package struct HeapCensus: Sendable, Equatable {
     package var held: Int
     /// Bytes that are charged and lie free in the heap: the next insertion may fall into them.
     package var holes: Int
+    /// Bytes of ``held`` that are not in pages of purgeable values.
+    package var heldBesidePages: Int
 
-    package init(held: Int, holes: Int) {
+    package init(held: Int, holes: Int, heldBesidePages: Int? = nil) {
         self.held = held
         self.holes = holes
+        self.heldBesidePages = heldBesidePages ?? held
     }
+
+    /// Bytes in use, with or without pages of purgeable values.
+    package func held(withPages: Bool) -> Int { withPages ? held : heldBesidePages }
 
     /// Reconciles what the allocator says with what is resident.
     ///
@@ -26,18 +32,22 @@ package struct HeapCensus: Sendable, Equatable {
     ///   - live: bytes that the allocator has given out.
     ///   - unused: bytes that lie free in its heap.
     ///   - resident: bytes of private memory that are resident.
-    package init(live: Int, unused: Int, resident: Int) {
+    ///   - pages: bytes of those, at most, that are in pages of purgeable values: the kernel may have taken some.
+    package init(live: Int, unused: Int, resident: Int, pages: Int = 0) {
         held = max(live, resident - unused)
         holes = min(unused, max(0, resident - live))
+        heldBesidePages = max(live, resident - unused - pages)
     }
 
     /// Asks the allocator and the kernel; nil where either cannot say. Takes microseconds as a rule, and some ten
     /// milliseconds where half a million free chunks lie scattered over the heap.
-    package static func take() -> HeapCensus? {
+    ///
+    /// - Parameter pages: bytes in pages of purgeable values.
+    package static func take(beside pages: Int = 0) -> HeapCensus? {
         guard let (live, unused) = Platform.allocatorUsage(), live > 0, let resident = residentBytes() else {
             return nil
         }
-        return HeapCensus(live: live, unused: unused, resident: resident)
+        return HeapCensus(live: live, unused: unused, resident: resident, pages: pages)
     }
 
     /// Bytes of this process's private memory that are resident; nil where the kernel does not say. Takes some five

@@ -62,6 +62,9 @@ package final class UsageCounters: Sendable {
     /// Bytes that only an eviction frees: values below a page, and those that the kernel refused to take.
     package var ordinaryByteCount: Int { ordinaryCount.load(ordering: .relaxed) }
 
+    /// Bytes in pages that the kernel takes at some time, or may have taken: volatile or pinned.
+    package var pageByteCount: Int { volatileByteCount + pinnedByteCount }
+
     /// Books bytes that other storage of purgeable values made volatile, or (negative) ceased to hold so.
     package func addVolatile(_ byteCount: Int) { volatileCount.wrappingAdd(byteCount, ordering: .relaxed) }
     /// Books bytes that other storage of purgeable values keeps from the kernel for now.

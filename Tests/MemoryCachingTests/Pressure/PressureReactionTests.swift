@@ -62,6 +62,30 @@ import _CacheTestSupport
         for cache in purgeable { #expect(cache.count == 900) }
     }
 
+    /// Entries without a cost were taken for as large as the pages of the purgeable values: 50 MB had to go of 12.
+    @Test func purgeablePagesAreNotTakenForEntries() {
+        let signal = ManualPressureSignal()
+        let monitor = MemoryPressureMonitor(signals: [signal])
+        let purgeable = PurgeableCache<Int>(options: .init(pressureMonitor: monitor))
+        let options = MemoryCacheOptions<Int, [UInt8]>(pressureMonitor: monitor)
+        let caches = (0..<60).map { index in
+            index % 2 == 0
+                ? MemoryCache<Int, [UInt8]>(options: options)
+                : MemoryCache<Int, [UInt8]>(options: options) { _, bytes in bytes.count }
+        }
+        let value = [UInt8](repeating: 1, count: 500)
+        for cache in caches { for key in 0..<400 { cache[key] = value } }
+        let large = [UInt8](repeating: 2, count: 100_000)
+        for key in 0..<2_000 { purgeable.setBytes(large, forKey: key) }
+        let asked = Mutex<[Int]>([])
+        MemoryPressureReaction.setHandler { reaction in asked.withLock { $0.append(reaction.bytesAsked) } }
+        signal.send(.warning)
+        MemoryPressureReaction.setHandler(nil)
+        // A quarter, and as much again for what an entry takes beside its bytes and for what is not known of it.
+        #expect(asked.withLock { $0.count == 1 && $0[0] <= 2 * 60 * 400 * 500 / 4 }, "\(asked.withLock { $0 })")
+        #expect(purgeable.count == 2_000)
+    }
+
     @Test func normalEvictsNothing() {
         let signal = ManualPressureSignal()
         let cache = Self.filled(Self.governor(signal))

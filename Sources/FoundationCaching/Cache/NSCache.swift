@@ -34,7 +34,7 @@ package import MemoryCaching
 ///   `discardContentIfPossible()` is called on an object with discardable content, then the cache lets go of it. No
 ///   lock is held at any of these moments, nor while keys are hashed and compared: all of them may use the cache.
 /// - Under memory pressure the cache gives up discardable content that nobody accesses first, then what has been used
-///   least.
+///   least. Where all such content was in use, it is looked for again when a sixteenth of the objects has gone.
 /// - Every member may be used from any thread. A cache whose keys and objects are `Sendable` is `Sendable`.
 ///
 /// Objects may adopt ``NSDiscardableContent`` or the native `DiscardableContent`: a `PurgeableBytes` can be an object.

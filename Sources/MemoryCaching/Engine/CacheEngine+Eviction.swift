@@ -80,11 +80,19 @@ extension CacheEngine {
     /// The same, locked.
     @inlinable
     func lockCheapestShard(for cause: RemovalCause, from start: Int) -> ShardPointer? {
+        var looks = ordering == .reuse ? 2 &<< Int(directory.load(ordering: .acquiring) & 63) : 0
         while let shard = cheapestShard(for: cause, from: start) {
             lock(shard)
-            if !shard.pointee.isElsewhere { return shard }
+            if shard.pointee.isElsewhere {
+                unlock(shard)
+                moveIn(shard)
+                continue
+            }
+            // In order of use another one may come before what is there by now. Others use it meanwhile.
+            if looks == 0 || !shard.pointee.hasPublishedLess(for: cause) { return shard }
+            looks &-= 1
+            shard.pointee.publish()
             unlock(shard)
-            moveIn(shard)
         }
         return nil
     }
@@ -94,7 +102,7 @@ extension CacheEngine {
     func nextStart() -> Int {
         let start = evictionStart.load(ordering: .relaxed) &+ 1
         evictionStart.store(start, ordering: .relaxed)
-        return start
+        return Int(start)
     }
 
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is
@@ -124,7 +132,7 @@ extension CacheEngine {
             let slot =
                 spared.map { isShard(shard, of: $0.hash) && shard.pointee.storage.holds($0.slot) ? $0.slot : 0 } ?? 0
             // Out of the order for the time, so that it is neither chosen nor published.
-            if slot != 0 { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
+            if slot != 0 { shard.pointee.unlink(slot) }
             defer { if slot != 0 { shard.pointee.enqueue(slot) } }
             let least = shard.pointee.leastHeight(for: cause)
             let cost = least > price ? nil : evict(from: shard, cause: cause, into: &departures)
@@ -159,11 +167,19 @@ extension CacheEngine {
         let start = nextStart()
         while let shard = lockCheapestShard(for: .memoryPressure, from: start) {
             defer { unlock(shard) }
-            if shard.pointee.published != nil { prefetchVictims(of: shard) }
+            var latest = Double.infinity
+            if shard.pointee.published != nil {
+                prefetchVictims(of: shard)
+                if ordering == .reuse, let first = Self.shard(0, of: shard.pointee.directory).pointee.published {
+                    latest = shard.pointee.allowVictims(for: .memoryPressure, first)
+                }
+            }
             var freed = 0
             var places = 0
             var costs = 0
-            while places < Self.longestRun, freed < bytes, shard.pointee.leastHeight(for: .memoryPressure) <= height {
+            while places < Self.longestRun, freed < bytes {
+                let least = shard.pointee.leastHeight(for: .memoryPressure)
+                guard least <= height, places == 0 || least <= latest else { break }
                 guard let cost = evict(from: shard, cause: .memoryPressure, into: &departures) else { break }
                 places &+= 1
                 // Costs near Int.max are given back one by one.

@@ -213,7 +213,7 @@ extension CacheEngine {
             // Of few entries each one tells; of many, the others are told now and then.
             if shard.pointee.isFew { shard.pointee.publish() }
         } else {
-            if isInOrder { shard.pointee.order.unlink(slot, in: shard.pointee.storage.view) }
+            if isInOrder { shard.pointee.unlink(slot) }
             let old = shard.pointee.replace(slot, with: value, newcomer)
             departures.append(old, cause: .replaced)
         }

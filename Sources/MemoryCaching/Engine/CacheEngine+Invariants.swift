@@ -105,8 +105,28 @@ extension CacheEngine {
                 }
             }
             precondition(least == queues.leastHeight, "the least head is not the least")
+            guard ordering == .reuse else { continue }
+            let mark = isCostless ? shard.pointee.costlessMark : shard.pointee.costlyMark
+            let held = shard.pointee.costlessHeld
+            checkMark(mark, of: queues, isCostless ? held : UInt32(shard.pointee.storage.count) - held, in: view)
         }
         precondition(queued == shard.pointee.storage.count, "an entry is in no queue")
+    }
+
+    /// A mark stands in its queue, of `count` entries, with at most a fourteenth of them before it.
+    private func checkMark(_ mark: OldestMark, of queues: StayQueues, _ count: UInt32, in view: SlabView) {
+        var queued: UInt32 = 0
+        var place: UInt32?
+        queues.forEachHead { head in
+            var slot = head
+            while slot != 0 {
+                if slot == mark.slot { place = queued }
+                queued += 1
+                slot = view[slot].pointee.next
+            }
+        }
+        precondition(queued == count, "the entries that cost nothing are not as many as was noted")
+        precondition(mark.slot == 0 || place.map { 14 * $0 <= count } == true, "a mark is too far from the oldest")
     }
     #endif
 }

@@ -96,21 +96,17 @@ extension CacheEngine: ReclaimableCache {
     }
 
     @usableFromInline
-    package func discardUnusedContent() -> Int {
-        guard let hooks else { return 0 }
-        var freed = 0
-        forEachDiscardable { entry in
-            hooks.discardIfPossible(entry.value)
-            guard hooks.isDiscarded(entry.value) else { return }
-            freed += removeDiscarded(entry.hash, entry.slot, entry.generation)
-        }
-        return freed
-    }
-
-    @usableFromInline
     package func evict(bytes: Int, below height: Double) -> Int {
         removeExpired()
-        return specialized(self, .evictLeast(bytes: bytes, height: height))
+        let before = entryCount
+        let freed = specialized(self, .evictLeast(bytes: bytes, height: height))
+        if hooks != nil, freed > 0 {
+            // Others insert and remove meanwhile.
+            let evicted = UInt32(clamping: max(1, before - entryCount))
+            let sum = evictedSinceDiscarding.load(ordering: .relaxed).addingReportingOverflow(evicted)
+            evictedSinceDiscarding.store(sum.overflow ? .max : sum.partialValue, ordering: .relaxed)
+        }
+        return freed
     }
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's height is above

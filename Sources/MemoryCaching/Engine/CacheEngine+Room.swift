@@ -75,7 +75,7 @@ extension CacheEngine {
         var outcome = RoomOutcome.beyondShard
         if isInOrder {
             isInOrder = false
-            shard.pointee.order.unlink(slot, in: shard.pointee.storage.view)
+            shard.pointee.unlink(slot)
         }
         while !isTooMuch(needed, victims: victims, for: shard) {
             let missing: RemovalCause = hasPlace ? .costLimit : .countLimit
@@ -211,7 +211,7 @@ extension CacheEngine {
         let isRound = shard.pointee.victims & 15 == 0
         let isTurn =
             isByUse
-            ? shard.pointee.leastHeight(for: cause) > shard.pointee.latestVictim
+            ? shard.pointee.leastHeight(for: cause) > shard.pointee.latestVictim(for: cause)
             : victims > 0 || isRound || (cause == .costLimit && shard.pointee.storage.count < Self.fewToChooseFrom)
         guard isFew || isTurn else { return shard }
         let looksAtAll = isFew || isByUse
@@ -245,8 +245,8 @@ extension CacheEngine {
                 let height = first[Shard<Key, Value>.publishedPlace(of: index, for: cause)].load(ordering: .relaxed)
                 if height < least { (least, best) = (height, index) }
             }
-            if ordering == .reuse { shard.pointee.allowVictims(from: Double(bitPattern: least), own: ownLeast) }
-            if best == own || ownLeast <= shard.pointee.latestVictim { return shard }
+            if ordering == .reuse, shard.pointee.allowVictims(for: cause, first) >= ownLeast { return shard }
+            if best == own { return shard }
             let other = Self.shard(best, of: word)
             guard tryLock(other) else { return shard }
             if other.pointee.isElsewhere {

@@ -25,7 +25,7 @@ extension CacheEngine {
     static var firstBlockSize: Int { policySize + roomSize + TablePlace.size(count: 1) + shardStride }
 
     /// Bytes before the first of `count` shards: the heights that they publish, and the places of their tables.
-    static func headerSize(count: Int) -> Int { (count * 16 + 63) & ~63 + TablePlace.size(count: count) }
+    static func headerSize(count: Int) -> Int { (count * 32 + 63) & ~63 + TablePlace.size(count: count) }
 
     @inlinable
     @inline(always)

@@ -43,7 +43,7 @@ extension CacheEngine {
         let count = 1 << logarithm
         let headerSize = Self.headerSize(count: count)
         let block = AlignedMemory.allocate(headerSize + count * Self.shardStride)
-        let published = block.bindMemory(to: Atomic<UInt64>.self, capacity: count * 2)
+        let published = block.bindMemory(to: Atomic<UInt64>.self, capacity: count * 4)
         let first = block + headerSize
         let new = UInt(bitPattern: first) | UInt(logarithm)
         for index in 0..<count {
@@ -70,8 +70,10 @@ extension CacheEngine {
             lock(origin)
             let (all, costly) = origin.pointee.leastHeights
             unlock(origin)
-            (published + index * 2).initialize(to: Atomic(all.bitPattern))
-            (published + index * 2 + 1).initialize(to: Atomic(costly.bitPattern))
+            for place in [published + index * 2, published + (count + index) * 2] {
+                place.initialize(to: Atomic(all.bitPattern))
+                (place + 1).initialize(to: Atomic(costly.bitPattern))
+            }
         }
         return new
     }
@@ -131,6 +133,7 @@ extension CacheEngine {
                     shard.pointee.schedule(moved, deadline: old.pointee.wheel!.entryDeadline(of: slot))
                 }
                 shard.pointee.order.append(moved, in: shard.pointee.storage.view)
+                if info.has(EntryInfo.exact) { shard.pointee.noteArrival(info) }
                 slot = following
             }
         }

@@ -19,7 +19,7 @@ extension CacheEngine {
             shard.pointee.counters.removals[.removed] += storage.count
             shard.pointee.storage = makeStorage(in: storage.stable)
             shard.pointee.storage.generation = storage.generation
-            shard.pointee.order.removeAll()
+            shard.pointee.forgetOrder()
             shard.pointee.wheel = nil
             shard.pointee.publish()
             detached.append(storage)

@@ -64,6 +64,7 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
+        if info.has(EntryInfo.exact) { noteArrival(info) }
         insertions &+= 1
         if SampledUses.includes(hash) { noteInsertion(newcomer) }
     }
@@ -115,6 +116,7 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
+        if info.has(EntryInfo.exact), (info.bits ^ old.info.bits) & EntryInfo.costless != 0 { noteChange(to: info) }
         insertions &+= 1
         counters.removals[.replaced] &+= 1
         let key = storage.entries[Int(slot)].key
@@ -135,8 +137,9 @@ extension Shard {
     @inlinable
     @inline(always)
     mutating func remove(_ slot: UInt32, hash: UInt64, cause: RemovalCause) -> Entry<Key, Value> {
-        order.unlink(slot, in: storage.view)
         let info = storage.view[slot].pointee.info
+        let height = info.has(EntryInfo.exact) ? fineHeight(of: slot) : 0
+        unlink(slot)
         if info.has(EntryInfo.expires) { wheel!.cancel(slot) }
         if SampledUses.includes(hash) { noteDeparture(of: storage.view[slot].pointee, hash, cause) }
         counters.removals[cause] &+= 1
@@ -144,10 +147,7 @@ extension Shard {
         if cause != .memoryPressure { release(storage.cost(of: slot)) }
         let (entry, areCrowded) = storage.take(slot, hash: hash)
         if areCrowded, !keepsTable { storage.spread(sparing: sparesTable) }
-        if info.has(EntryInfo.exact) {
-            departures &+= 1
-            if storage.held < leastHeld { noteShrinking() }
-        }
+        if info.has(EntryInfo.exact) { noteDeparture(info, height: height) }
         return entry
     }
 

@@ -43,7 +43,7 @@ extension Shard {
     @usableFromInline
     mutating func retire() {
         isElsewhere = true
-        order.removeAll()
+        forgetOrder()
         publish()
         deallocate()
     }
@@ -52,7 +52,6 @@ extension Shard {
     @usableFromInline
     mutating func open() {
         isElsewhere = false
-        noteHeld()
         publish()
         publishTable()
     }

@@ -5,16 +5,16 @@
 //===----------------------------------------------------------------------===//
 
 // Order of use, which `NSCache` keeps. Each shard has its own entries in a queue, in exact order. Whose head is the
-// oldest of all follows from L, which each move raises: an entry's height is the L of its last move and 1. While a
-// shard's head is among the oldest 32nd, it takes its own; else it looks at the heads of all. A tenth is promised: the
-// rest is for shards that got more moves than others.
+// oldest of all follows from L, which each move raises by 1: an entry's height is the L of its last move and 1. While a
+// shard's head is among the oldest, as the marks of all shards say (`Shard+OldestMarks`), it takes its own; else it
+// looks at the heads of all. A tenth is promised.
 //
-// All of this must hold for the entries that are left of a cache that was a thousand times as large. So each use moves
-// the entry, L rises with each move and not now and then, and nothing is measured in L that is meant in entries: what is
-// left of a large cache lies denser than what came since. A use of what was moved among the last 28th of the moves once
-// moved nothing. Hits were faster for it: with two threads by 8 to 16 %, with one and a million objects by 10 % (AMD
-// EPYC, medians of five). But what was used last of all was evicted before a thousand others where a cache shrank to a
-// thousandth.
+// All of this must hold for the entries that are left of a cache that was a thousand times as large, and after any
+// number of uses. So each use moves the entry, L rises with each move and by the same, and nothing is measured in L that
+// is meant in entries: what is left of a large cache lies denser than what came since. A use of what was moved among the
+// last 28th of the moves once moved nothing. Hits were faster for it: with two threads by 8 to 16 %, with one and a
+// million objects by 10 % (AMD EPYC, medians of five). But what was used last of all was evicted before a thousand
+// others where a cache shrank to a thousandth.
 extension Shard {
     /// Moves for which L is raised at once where threads wait for each other: a 64th of the entries at most, which a tenth
     /// has room for besides.
@@ -22,13 +22,11 @@ extension Shard {
     @inline(always)
     var movesAtOnce: UInt16 { storage.held >= 1024 ? 16 : storage.held >= 256 ? 4 : 1 }
 
-    /// Raises L for so many moves. All shards together raise it by about 2 while each entry is moved once, however many
-    /// they are, so that a difference of heights says how much was used meanwhile, also across a split. With less than 1
-    /// the victims, which stand 1 above the L of their last move, would raise it by leaps.
+    /// Raises L, which counts moves. As a `Double` it does so exactly for 2⁵³ of them.
     @inlinable
     @inline(always)
-    mutating func tick(moves: Float) {
-        inflation = policy.pointee.advanceInflation(beyond: inflation, by: Double(moves * step))
+    mutating func tick(moves: UInt16) {
+        inflation = policy.pointee.advanceInflation(beyond: inflation, by: Double(moves))
     }
 
     /// Moves an entry in order of use to the end of its queue. All of it is compiled into one function that knows how
@@ -48,6 +46,7 @@ extension Shard {
         }
         let height = heightOfMove(at: inflation)
         view[slot].pointee.info.digits = height.digits
+        passMark(slot)
         order.moveToEnd(slot, height: height.coarse, in: view)
         if isFew { publish() }
     }
@@ -66,8 +65,7 @@ extension Shard {
     @inlinable
     @inline(always)
     mutating func noteMove() {
-        movesSinceNoted &+= 1
-        if movesSinceNoted &* 256 >= storage.held { noteMoves() }
+        if inflation - base > 0x1p36 { rebase(by: Float(inflation - base).nextDown) }
         if isContended || contendedMoves > 0 { tickContended() } else { tick(moves: 1) }
     }
 
@@ -116,7 +114,7 @@ extension Shard {
         if isContended, contendedMoves < 256 { contendedMoves &+= 64 }
         let movesAtOnce = contendedMoves > 128 ? movesAtOnce : 1
         if contendedMoves % movesAtOnce == 0 {
-            tick(moves: Float(movesAtOnce))
+            tick(moves: movesAtOnce)
         } else {
             // What other shards have moved since counts here, too. Beside all moves, to read the line cost nothing that
             // could be measured.
@@ -132,50 +130,5 @@ extension Shard {
         mutating get {
             withUnsafeMutablePointer(to: &self) { ShardLock(guarding: UnsafeMutableRawPointer($0)).wasContended }
         }
-    }
-
-    /// A 256th of the entries has been moved.
-    @inlinable
-    @inline(never)
-    mutating func noteMoves() {
-        noteHeld()
-        // Heights tell so many moves apart; a rebasing looks at all slots.
-        if inflation - base > Double(step) * 0x1p36 { rebase(by: Float(inflation - base).nextDown) }
-    }
-
-    /// Notes how many entries there are: what a move raises L by follows from it, and when a shard has shrunk.
-    @inlinable
-    @inline(always)
-    mutating func noteHeld() {
-        movesSinceNoted = 0
-        leastHeld = storage.held - storage.held / 8
-        step = 2 / Float(Int(max(1, storage.held)) &<< siblingBits)
-    }
-
-    /// An eighth of the entries has left since that was noted. The height up to which entries might go may be above all
-    /// that are left.
-    @inlinable
-    @inline(never)
-    mutating func noteShrinking() {
-        latestVictim = -.infinity
-        noteHeld()
-        publish()
-    }
-
-    /// Entries in order of use may go until about a 32nd of the entries was older than the last of them, counted from the
-    /// oldest of all, at height `least`; where there are few, none but the oldest. A tenth is promised.
-    ///
-    /// How many are older follows from how far apart the last victims were. A 32nd of the time that the oldest has waited
-    /// would be another number where the cache was larger once: what is left of that lies denser than what came since.
-    @inlinable
-    mutating func allowVictims(from least: Double, own: Double) {
-        if departures >= 16 {
-            spacing = max(0, own - leastAtSpacing) / Double(departures)
-            departures = 0
-            leastAtSpacing = own
-        }
-        // An entry in order of use was enqueued 1 below its height.
-        let waited = inflation - (least - 1)
-        latestVictim = isFew ? least : least + min(spacing * Double(storage.held), waited) / 32
     }
 }

@@ -45,8 +45,8 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
     @usableFromInline var insertions = 0
     @usableFromInline var evidence = PolicyEvidence()
     @usableFromInline var ghosts = GhostTable()
-    /// In order of use, moves since ``noteHeld()``.
-    @usableFromInline var movesSinceNoted: UInt32 = 0
+    /// In order of use, entries that cost nothing.
+    @usableFromInline var costlessHeld: UInt32 = 0
     /// Sampled entries here, and as many as the learner has been told of: a line that each insertion writes knows how
     /// far the two lie apart.
     @usableFromInline var sampled: Int32 = 0
@@ -55,11 +55,9 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     /// Cost that has been handed out to this shard beyond what its entries take; see ``CacheEngine/mostStock(of:)``.
     @usableFromInline var stock = 0
-    /// In order of use, the height up to which entries may go before the other shards are looked at again.
-    @usableFromInline var latestVictim = -Double.infinity
-    @usableFromInline var victimsSinceRebasing: UInt32 = 0
-    /// In order of use, by how much a move raises L.
-    @usableFromInline var step: Float = 2
+    /// In order of use, how far the oldest entries go, of those that cost something and of the others.
+    @usableFromInline var costlyMark = OldestMark()
+    @usableFromInline var costlessMark = OldestMark()
     /// What heights are counted from, so that a `Float` holds them however long the cache runs.
     @usableFromInline var base: Double
     @usableFromInline let room: UnsafeMutablePointer<Room>
@@ -85,12 +83,14 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
 
     // What order of use needs besides, in the last line.
 
-    /// Seven eighths of the entries that were held when that was noted last.
-    @usableFromInline var leastHeld: UInt32 = 0
-    /// How far apart the heights of the last victims were, and of which was the last; and what has left since.
-    @usableFromInline var spacing = 0.0
-    @usableFromInline var leastAtSpacing = 0.0
-    @usableFromInline var departures: UInt32 = 0
+    /// The height up to which entries may go before the other shards are looked at again: for a cost limit, and for
+    /// other causes.
+    @usableFromInline var latestVictim = -Double.infinity
+    @usableFromInline var latestCostlyVictim = -Double.infinity
+
+    // And out of order of use.
+
+    @usableFromInline var victimsSinceRebasing: UInt32 = 0
 
     @inlinable
     init(
@@ -164,7 +164,10 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             let height = heightOfMove(at: inflation)
             meta.pointee.info.digits = height.digits
             meta.pointee.height = height.coarse
-            return order.append(slot, in: view)
+            order.append(slot, in: view)
+            // What others know of an empty queue is that nothing can go.
+            if meta.pointee.previous == 0 { publish() }
+            return
         }
         stay = StayCode(stayBought(by: info))
         meta.pointee.info.stay = stay
@@ -351,6 +354,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
         let ofCostly = published + Self.publishedPlace(of: 0, for: .costLimit)
         if ofAll.pointee.load(ordering: .relaxed) != all { ofAll.pointee.store(all, ordering: .relaxed) }
         if ofCostly.pointee.load(ordering: .relaxed) != costly { ofCostly.pointee.store(costly, ordering: .relaxed) }
+        if isByUse { publishMarks(published) }
     }
 
     /// Where shard `index` publishes the height of its least head that may go for `cause`, counted from the first

@@ -41,7 +41,7 @@ package struct SellingPoint: Sendable {
 ///
 /// A cache's own inflation is no such clock. It rises also when the cache evicts for its own limits, and by the piece,
 /// so that a new estimate of an entry's size would move all its entries by generations. The count of uses, by which
-/// recency is ordered, rises by 2 in each turnover of the cache, however small it has become. So an entry's price is
+/// recency is ordered, rises with each use, of however many entries. So an entry's price is
 /// what it was worth when it came in or was last used, beyond the clock of that time:
 /// - In a cache ordered by worth that is the clock now, and what its height is above the cache's inflation. The
 ///   inflation is raised as the clock proceeds.
@@ -57,6 +57,9 @@ struct SellingPosition: Sendable {
     /// The clock is read so often while it rises by what one entry is worth.
     private static let stepsPerWorth = 8.0
     private static let mostUses = 32
+    /// By how much the count of uses is raised when the clock is read: by more than what threads that move entries at
+    /// once may undo.
+    private static let usesBetweenNotes = 1024.0
 
     /// The price of the next byte of real memory, where the clock stands at `now`.
     mutating func price(of point: SellingPoint, bytesPerCost: Double, now: Double) -> Double {
@@ -72,7 +75,7 @@ struct SellingPosition: Sendable {
             return clock + (point.height - self.inflation) / bytes
         case .byUse(let oldest):
             if uses.isEmpty { uses.append((-.infinity, now)) }
-            while uses.count > 1, uses[1].count <= oldest + 0x1p-10 { uses.removeFirst() }
+            while uses.count > 1, uses[1].count <= oldest { uses.removeFirst() }
             return uses[0].clock + price
         }
     }
@@ -111,7 +114,7 @@ struct SellingPosition: Sendable {
             return rise
         case .byUse:
             guard let last = uses.last, now - last.clock > step else { return nil }
-            return 0x1p-4
+            return Self.usesBetweenNotes
         }
     }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 import MemoryPressure
+
 @testable import MemoryCaching
 
 /// A process as the ledger sees it, without a kernel: insertions grow usage unless they fall into holes that fit them;

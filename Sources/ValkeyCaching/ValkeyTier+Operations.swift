@@ -15,10 +15,11 @@ extension ValkeyTier {
         // Not `GET`: the reply to it may be larger than the connection accepts, which is shared by all.
         let (name, most) = (key.bytes, configuration.largestValue)
         let range = [Words.getRange, name, Words.zero, largestValueWord]
+        let end = ContinuousClock.now + min(limit, .seconds(1 << 32))
         var replies = try await send([range, [Words.pttl, name]], limit)
         // No value and an empty one look alike, and the key may have come between the two commands.
         if case .bytes([]) = replies[0], replies[1] != .integer(-2) {
-            replies = try await send([["GET".bytes, name], [Words.pttl, name]], limit)
+            replies = try await send([["GET".bytes, name], [Words.pttl, name]], Self.left(until: end))
         }
         guard case .bytes(let bytes) = replies[0], case .integer(let milliseconds) = replies[1] else {
             // Another type is no value; whoever acquires the key overwrites it.
@@ -152,13 +153,19 @@ extension ValkeyTier {
     ) async throws -> RESPValue {
         let name = state.withLock { $0.scripts[keyPath: script] }
         let tail = ["1".bytes, key.bytes] + arguments
+        let end = ContinuousClock.now + min(limit, .seconds(1 << 32))
         var reply = try await send([["EVALSHA".bytes, name] + tail], limit, writing: key)[0]
         if case .error(let reason) = reply, reason.hasPrefix("NOSCRIPT") {
             let source = Self.sources[keyPath: script]
-            reply = try await send([["EVAL".bytes, source] + tail], limit, writing: key)[0]
+            reply = try await send([["EVAL".bytes, source] + tail], Self.left(until: end), writing: key)[0]
         }
         if case .error(let reason) = reply { throw Self.error(reason) }
         return reply
+    }
+
+    /// What an operation that has to ask again has left of its time.
+    private static func left(until end: ContinuousClock.Instant) -> Duration {
+        max(.milliseconds(1), ContinuousClock.now.duration(to: end))
     }
 
     private static let sources = Scripts(

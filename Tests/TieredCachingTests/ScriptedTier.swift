@@ -20,6 +20,8 @@ final class ScriptedTier: RemoteTier {
     private let inner: InProcessTier
     private let subscriber = Mutex<(any RemoteTierSubscriber)?>(nil)
     private let isLate: Bool
+    /// Whether what is not about the key 1, as the epoch, is refused.
+    private let refusesOthers: Bool
     private let before: Script
     private let operations = Mutex<[(operation: Operation, isEntry: Bool, limit: Duration)]>([])
     /// How long each operation so far could take that was about the key 1.
@@ -31,15 +33,22 @@ final class ScriptedTier: RemoteTier {
         }
     }
 
-    init(_ inner: InProcessTier, isLate: Bool = false, before: @escaping Script = { _, _ in nil }) {
+    init(
+        _ inner: InProcessTier,
+        isLate: Bool = false,
+        refusesOthers: Bool = false,
+        before: @escaping Script = { _, _ in nil }
+    ) {
         self.inner = inner
         self.isLate = isLate
+        self.refusesOthers = refusesOthers
         self.before = before
     }
 
     private func note(_ operation: Operation, _ key: String, _ limit: Duration) async throws -> LeaseAnswer? {
         let isEntry = key.hasSuffix(":1")
         operations.withLock { $0.append((operation, isEntry, limit)) }
+        if refusesOthers, !isEntry { throw RemoteTierError.refused("") }
         return isEntry ? try await before(operation, key) : nil
     }
 

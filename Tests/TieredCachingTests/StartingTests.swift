@@ -43,6 +43,37 @@ struct StartingTests {
         #expect(cache.statistics.loads == 2)
     }
 
+    @Test(
+        "A change under an epoch that this cache cannot read is a change: what was begun before answers nobody after it"
+    )
+    func unreadableEpoch() async throws {
+        let tier = ScriptedTier(InProcessServer().makeTier(), isLate: true, refusesOthers: true)
+        let options = TieredCacheOptions(softTimeout: .milliseconds(1))
+        let cache = TieredCache<Int, String>(name: "cache", remote: tier, codec: .string, options: options)
+        tier.tell(.connected(aliveFor: .seconds(3600)))
+        let gate = Gate()
+        let first = Task {
+            try await cache.value(forKey: 1) {
+                await gate.pass()
+                return "old"
+            }
+        }
+        await yieldUntil { cache.statistics.loads == 1 }
+        let epochKey = cache.core.link.keyspace.epochKey
+        // Keys of others, and what is no key of an epoch.
+        let others = ["\(epochKey):1", "\(epochKey):No:1", "other:v0:abc:1", "\(epochKey):abc:2", "\(epochKey)abc:1"]
+        tier.tell(.invalidated(others))
+        #expect(cache.core.link.withMachine { $0.flight(of: "1") } != nil)
+        tier.tell(.invalidated(["\(epochKey):abc:1"]))
+        let second = try await failingWhenStuck("a lookup that began after the change") { () async throws in
+            try await cache.value(forKey: 1) { "new" }
+        }
+        #expect(second == "new")
+        gate.open()
+        #expect(try await first.value == "old")
+        #expect(cache.statistics.loads == 2)
+    }
+
     @Test("Only a connection that was there has told of changes, so that its loss revokes what has begun")
     func revoking() {
         var near = NearMachine<Int>()

@@ -10,7 +10,7 @@ public import MemoryCaching
 /// Keeps `Codable` values as JSON.
 ///
 /// Decoding takes microseconds for small values, so a cache that keeps JSON should hold the decoded values in front of
-/// it, as a tiered cache does.
+/// it, as a tiered cache does. JSON has one `null`: of an optional in an optional, one level comes back.
 public struct JSONCodec<Value: Codable>: CacheCodec {
     /// A codec with the default settings of `JSONEncoder` and `JSONDecoder`.
     public init() {}

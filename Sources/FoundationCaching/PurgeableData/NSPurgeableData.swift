@@ -67,17 +67,24 @@ open class NSPurgeableData: NSMutableData, NSDiscardableContent {
         super.init()
     }
 
-    /// Makes empty data with room for `capacity` bytes, a gibibyte at most: it is a hint. `nil` if it is negative.
+    /// Makes empty data with room for `capacity` bytes, a gibibyte at most: it is a hint, and where the kernel grants no
+    /// such pages there is no room yet. `nil` if it is negative.
     public override init?(capacity: Int) {
         guard capacity >= 0 else { return nil }
         buffer = PurgeableBuffer(byteCount: 0, capacity: Swift.min(capacity, 1 << 30))
         super.init()
     }
 
-    /// Makes data of `length` zero bytes; `nil` if that is negative or more than a process can address.
+    /// Makes data of `length` zero bytes; `nil` if that is negative or more than a tebibyte, or if it is more than a
+    /// gibibyte and the kernel grants no such pages.
     public override init?(length: Int) {
-        guard (0..<1 << 47).contains(length) else { return nil }
-        buffer = PurgeableBuffer(byteCount: length, capacity: length)
+        guard (0...1 << 40).contains(length) else { return nil }
+        if length > 1 << 30 {
+            guard let pages = PurgeableBuffer(pagesFor: length) else { return nil }
+            buffer = pages
+        } else {
+            buffer = PurgeableBuffer(byteCount: length)
+        }
         super.init()
     }
 

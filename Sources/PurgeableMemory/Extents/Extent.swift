@@ -86,8 +86,8 @@ final class Extent: @unchecked Sendable {
     }
 
     /// A building extent in pages, held once; nil where there are none to be had.
-    convenience init?(pagesFor byteCount: Int, pool: PurgeablePool) {
-        guard let arena = pool.arena(for: byteCount, sharedWithChildren: false),
+    convenience init?(pagesFor byteCount: Int, pool: PurgeablePool, sharedWithChildren: Bool = false) {
+        guard let arena = pool.arena(for: byteCount, sharedWithChildren: sharedWithChildren),
             let run = arena.allocate(byteCount: byteCount)
         else { return nil }
         self.init(byteCount: byteCount, pool: pool, arena: arena, run: run)

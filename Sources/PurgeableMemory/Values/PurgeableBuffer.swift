@@ -22,9 +22,17 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
 
     private let state: ForkSafeMutex<State>
 
-    /// `byteCount` zeros, with room for `capacity` bytes before anything moves. Traps without memory.
+    /// `byteCount` zeros, with room for `capacity` bytes before anything moves, where there are pages for it. Traps
+    /// without memory for the zeros.
     package init(byteCount: Int, capacity: Int = 0, pool: PurgeablePool = .shared) {
-        let extent = Self.extent(capacity: max(byteCount, capacity), pool: pool)
+        let roomy = capacity > byteCount ? Self.pages(capacity, pool) : nil
+        let extent = roomy ?? Self.extent(capacity: byteCount, pool: pool)
+        state = ForkSafeMutex(State(extent: extent, byteCount: byteCount))
+    }
+
+    /// `byteCount` zeros in pages; nil where there are none to be had.
+    package init?(pagesFor byteCount: Int, pool: PurgeablePool = .shared) {
+        guard let extent = Self.pages(byteCount, pool) else { return nil }
         state = ForkSafeMutex(State(extent: extent, byteCount: byteCount))
     }
 
@@ -104,5 +112,10 @@ package final class PurgeableBuffer: DiscardableContent, Sendable {
     private static func extent(capacity: Int, pool: PurgeablePool) -> Extent {
         let byteCount = capacity < PageSize.base ? capacity : PageSize.roundedUp(capacity)
         return Extent(byteCount: byteCount, pool: pool, sharedWithChildren: true)
+    }
+
+    private static func pages(_ capacity: Int, _ pool: PurgeablePool) -> Extent? {
+        guard capacity >= PageSize.base else { return extent(capacity: capacity, pool: pool) }
+        return Extent(pagesFor: PageSize.roundedUp(capacity), pool: pool, sharedWithChildren: true)
     }
 }

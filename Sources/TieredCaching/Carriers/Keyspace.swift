@@ -31,9 +31,18 @@ struct Keyspace: Sendable {
     }
 
     /// The key that a key of the remote tier stands for; nil if it is none of this keyspace and epoch.
-    static func localKey(of remoteKey: String, prefix: String) -> String? {
-        guard remoteKey.utf8.starts(with: prefix.utf8) else { return nil }
-        return String(remoteKey.utf8.dropFirst(prefix.utf8.count))
+    ///
+    /// - Parameter prefix: what keys of the epoch begin with; nil where it is not known which epoch it is, and any may
+    ///   be.
+    func localKey(of remoteKey: String, prefix: String?) -> String? {
+        let start = prefix ?? "\(epochKey):"
+        guard remoteKey.utf8.starts(with: start.utf8) else { return nil }
+        var key = remoteKey.utf8.dropFirst(start.utf8.count)
+        if prefix == nil {
+            guard let end = key.firstIndex(of: 0x3A), Self.epoch(in: Array(key[..<end])) != nil else { return nil }
+            key = key[key.index(after: end)...]
+        }
+        return String(key)
     }
 
     /// An epoch that was never used: 64 random bits.

@@ -98,9 +98,9 @@ where Key: Hashable & Sendable & LosslessStringConvertible, Value: Sendable {
             for flight in link.withMachine({ $0.epochReported() }) { flight.revokeSharing() }
             link.loadsUnderWay.forgetAll()
             join()
-        } else if let prefix = link.withMachine({ $0.prefix }),
-            let key = Keyspace.localKey(of: remoteKey, prefix: prefix)
-        {
+        } else if let key = link.keyspace.localKey(of: remoteKey, prefix: link.withMachine { $0.footing?.prefix }) {
+            // While the epoch is not known, or in doubt, another cache of this process may have changed the key under
+            // an epoch that it knows. Loads go on meanwhile, for as long as the epoch cannot be read.
             link.counters.invalidations.count()
             let entryKey = Key(key)
             drop(key, entryKey)

@@ -86,7 +86,7 @@ import Testing
         #expect(NSPurgeableData(base64Encoded: Data("!".utf8)) == nil)
         #expect(NSPurgeableData(length: -1) == nil)
         #expect(NSPurgeableData(capacity: -1) == nil)
-        #expect(NSPurgeableData(length: .max) == nil)
+        for length in [.max, 1 << 47 - 1, 1 << 40 + 1] { #expect(NSPurgeableData(length: length) == nil) }
         #expect(NSPurgeableData(capacity: .max)?.length == 0)
     }
 

@@ -87,6 +87,11 @@ import _CacheTestSupport
         buffer.resize(to: byteCount + 1)
         #expect(isZero(UnsafeRawBufferPointer(buffer.unsafeMutableBytes)))
         #expect(pool.usage.volatileByteCount == 0 && pool.usage.pinnedByteCount == 0)
+        // Room is a hint: none of it is allocated instead. And what must have pages is not made.
+        let held = pool.usage.ordinaryByteCount
+        let roomy = PurgeableBuffer(byteCount: 1, capacity: 1 << 30, pool: pool)
+        #expect(pool.usage.ordinaryByteCount == held + 1 && roomy.byteCount == 1)
+        #expect(PurgeableBuffer(pagesFor: 1 << 20, pool: pool) == nil)
     }
 
     @Test func refusedDiscardsStillEndTheContent() {

@@ -160,4 +160,22 @@ struct EngineOrderOfUseTests {
         #expect(cache.late == 0, "\(cache.worst) were older than the worst")
         cache.engine._checkInvariants()
     }
+
+    /// The entry that is replaced is out of the order while room is made, though it is the oldest.
+    @Test("a large replacement of the oldest entry evicts others")
+    func largeReplacement() {
+        let engine = CacheEngine<Int, Int>(ordering: .reuse)
+        for key in 0..<5000 { engine.setValue(key, forKey: key) }
+        engine.removeAll()
+        engine.totalCostLimit = 1000
+        for key in 0..<200 {
+            engine.setValue(key, forKey: key, cost: 700)
+            for other in 1_000..<1_003 { engine.setValue(other, forKey: other, cost: 100) }
+            for cost in [800, 950, 1000] {
+                #expect(engine.setValue(-key, forKey: key, cost: cost))
+                #expect(engine.value(forKey: key) == -key && engine.totalCost <= 1000)
+            }
+        }
+        engine._checkInvariants()
+    }
 }

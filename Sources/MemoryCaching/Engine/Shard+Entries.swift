@@ -64,7 +64,10 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
-        if info.has(EntryInfo.exact) { noteArrival(info) }
+        if info.has(EntryInfo.exact) {
+            noteArrival(info)
+            publishFirst(slot)
+        }
         insertions &+= 1
         if SampledUses.includes(hash) { noteInsertion(newcomer) }
     }
@@ -116,7 +119,10 @@ extension Shard {
         storage.setCost(newcomer.cost, of: slot)
         if info.has(EntryInfo.expires) { schedule(slot, deadline: newcomer.deadline) }
         enqueue(slot)
-        if info.has(EntryInfo.exact), (info.bits ^ old.info.bits) & EntryInfo.costless != 0 { noteChange(to: info) }
+        if info.has(EntryInfo.exact) {
+            if (info.bits ^ old.info.bits) & EntryInfo.costless != 0 { noteChange(to: info) }
+            publishFirst(slot)
+        }
         insertions &+= 1
         counters.removals[.replaced] &+= 1
         let key = storage.entries[Int(slot)].key

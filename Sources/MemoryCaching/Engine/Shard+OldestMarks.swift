@@ -145,6 +145,12 @@ extension Shard {
         }
     }
 
+    /// Publishes what can go where the entry at `slot` has come into an empty queue: of that the others know that nothing
+    /// can. Not where an entry that an insertion spares goes back into its queue, which would be looked at for ever.
+    @inlinable
+    @inline(always)
+    mutating func publishFirst(_ slot: UInt32) { if storage.view[slot].pointee.previous == 0 { publish() } }
+
     /// An entry costs something from now on, or nothing, as `info` says: it has gone to the other queue.
     @inlinable
     @inline(never)

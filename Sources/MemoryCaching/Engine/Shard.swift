@@ -164,10 +164,7 @@ struct Shard<Key: Hashable, Value>: ~Copyable {
             let height = heightOfMove(at: inflation)
             meta.pointee.info.digits = height.digits
             meta.pointee.height = height.coarse
-            order.append(slot, in: view)
-            // What others know of an empty queue is that nothing can go.
-            if meta.pointee.previous == 0 { publish() }
-            return
+            return order.append(slot, in: view)
         }
         stay = StayCode(stayBought(by: info))
         meta.pointee.info.stay = stay

@@ -153,7 +153,7 @@ struct ProductAgainstLRUTests {
 struct ProductAgainstReferenceTests {
     enum Values: CaseIterable { case alike, ofAllSizes, ofAllSizesAndCosts }
 
-    @Test("It misses as often", arguments: PolicyPropertyTests.patterns, Values.allCases)
+    @Test("It spends as much on misses", arguments: PolicyPropertyTests.patterns, Values.allCases)
     func sameMisses(pattern: TraceGenerator.Pattern, values: Values) {
         let sized = values != .alike
         let sizes = sized ? TraceGenerator.Sizes.spread(smallest: 100, largest: 10_000) : .unit
@@ -165,15 +165,22 @@ struct ProductAgainstReferenceTests {
             let capacity = sized ? capacity * 2150 : capacity
             let setting = PolicySetting(capacity: capacity, trace: trace, weighsCosts: trace.hasCosts)
             var reference = LazyGreedyDualReference(setting)
-            let expected = trace.requests.enumerated().count { !reference.request(Int($1), at: $0) }
-            let misses = Simulation.run(.memoryCache, over: trace, capacity: capacity).misses
+            // Where all costs are 1, what is spent is how many misses there are. Where they are not, that number is no
+            // aim of either: it differed by up to 8 % in 3,150 runs, and once by 12 %.
+            let expected = trace.requests.enumerated().reduce(into: 0.0) { spent, request in
+                let key = Int(request.element)
+                if !reference.request(key, at: request.offset) { spent += trace.costs[key] }
+            }
+            let spent = Simulation.run(.memoryCache, over: trace, capacity: capacity).missCost
             // The order of equals and the rounding of stays differ, and only the product learns faster while LRU is
             // ahead: that saved up to 5 % of the misses in 300 simulated runs with shocks. Before that, 737 runs
             // without costs gave .981 to 1.027, and in a loop of values of all sizes, where each early miss moves all
-            // later ones, to 1.172.
+            // later ones, to 1.172. 3,150 runs with costs gave .900 to 1.033 and in a loop to 1.154; the least were
+            // where 20 entries had room, and one costly key makes a part of all.
             let upper = if case .loop = pattern, sized { 1.5 } else { 1.1 }
-            let ratio = Double(misses) / Double(expected)
-            #expect(ratio > 0.9 && ratio < upper, "\(misses) misses, \(expected) expected, capacity \(capacity)")
+            let lower = trace.hasCosts ? 0.8 : 0.9
+            let ratio = spent / expected
+            #expect(ratio > lower && ratio < upper, "\(spent) spent, \(expected) expected, capacity \(capacity)")
         }
     }
 }

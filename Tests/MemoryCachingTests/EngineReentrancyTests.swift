@@ -332,7 +332,7 @@ struct EngineDiscardingTests {
             values[key].isPinned = key < 4
             engine.setValue(values[key], forKey: key, cost: 100)
         }
-        #expect(engine.discardUnusedContent(upTo: .max) == 600)
+        #expect(engine.discardUnusedContent() == 600)
         #expect(engine.count == 4 && engine.totalCost == 400)
         #expect(engine.evict(bytes: 150, below: .infinity) == 200)
         #expect(engine.statistics.removals(.memoryPressure) == 2)

@@ -72,7 +72,7 @@ package final class QueueCache: ReclaimableCache {
 
     package var holdings: (entries: Int, costs: Int) { givesCosts ? (0, cost(bytes)) : (count, 0) }
 
-    package func discardUnusedContent(upTo bytes: Int) -> Int {
+    package func discardUnusedContent() -> Int {
         unused.withLock { held in
             defer { held = 0 }; return held
         }

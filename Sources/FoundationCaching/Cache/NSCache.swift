@@ -33,8 +33,9 @@ package import MemoryCaching
 /// - The ``delegate`` is told exactly once about each object that leaves: evicted, removed, replaced by another. Then
 ///   `discardContentIfPossible()` is called on an object with discardable content, then the cache lets go of it. No
 ///   lock is held at any of these moments, nor while keys are hashed and compared: all of them may use the cache.
-/// - Under memory pressure the cache gives up discardable content that nobody accesses first, then what has been used
-///   least. Where all such content was in use, it is looked for again when a sixteenth of the objects has gone.
+/// - When memory is said to run short, by a signal or because the process is about to reach its limit, the cache gives up
+///   discardable content that nobody accesses first, all of it, then what has been used least. Where it only makes room
+///   for insertions or for announced memory, objects go in order of use, whatever their content.
 /// - Every member may be used from any thread. A cache whose keys and objects are `Sendable` is `Sendable`.
 ///
 /// Objects may adopt ``NSDiscardableContent`` or the native `DiscardableContent`: a `PurgeableBytes` can be an object.

@@ -63,29 +63,17 @@ extension CacheEngine {
     }
 
     @usableFromInline
-    package func discardUnusedContent(upTo bytes: Int) -> Int {
-        guard let hooks, hasDiscardable.load(ordering: .relaxed) else { return 0 }
-        // Each search looks at all entries, twice at most: at 32 for each that goes, where all content is in use.
-        let evicted = Int(evictedSinceDiscarding.load(ordering: .relaxed))
-        guard bytes == .max || evicted >= entryCount / 16 else { return 0 }
-        var place = EngineSweep(word: pruningPlace.load(ordering: .relaxed))
-        var ends = 0
+    package func discardUnusedContent() -> Int {
+        guard let hooks else { return 0 }
+        let bytesPerCostlessEntry = bytesPerCostlessEntry
         var freed = 0
-        // Twice to the end, for it begins where the last search ended.
-        while freed < bytes, ends < 2 {
-            var entries: [DiscardableEntry] = []
-            if nextDiscardable(&place, into: &entries) {
-                ends += 1
-                place = EngineSweep()
-            }
-            for entry in entries where freed < bytes {
-                hooks.discardIfPossible(entry.value)
-                guard hooks.isDiscarded(entry.value) else { continue }
-                freed = freed.saturatingAdding(removeDiscarded(entry.hash, entry.slot, entry.generation))
-            }
+        forEachDiscardable { entry in
+            hooks.discardIfPossible(entry.value)
+            guard hooks.isDiscarded(entry.value),
+                let cost = removeDiscarded(entry.hash, entry.slot, entry.generation)
+            else { return }
+            freed = freed.saturatingAdding(cost > 0 ? cost : bytesPerCostlessEntry)
         }
-        pruningPlace.store(place.word, ordering: .relaxed)
-        if ends == 2 { evictedSinceDiscarding.store(0, ordering: .relaxed) }
         return freed
     }
 

@@ -102,7 +102,7 @@ extension CacheEngine {
     func nextStart() -> Int {
         let start = evictionStart.load(ordering: .relaxed) &+ 1
         evictionStart.store(start, ordering: .relaxed)
-        return Int(start)
+        return start
     }
 
     /// Evicts the entry of least worth in the whole cache, as far as the shards have published it, unless its height is

@@ -111,6 +111,11 @@ extension CacheEngine {
             checkMark(mark, of: queues, isCostless ? held : UInt32(shard.pointee.storage.count) - held, in: view)
         }
         precondition(queued == shard.pointee.storage.count, "an entry is in no queue")
+        guard let published = shard.pointee.published else { return }
+        for cause in [RemovalCause.memoryPressure, .costLimit] where shard.pointee.leastHeight(for: cause) < .infinity {
+            let height = published[Shard<Key, Value>.publishedPlace(of: 0, for: cause)].load(ordering: .relaxed)
+            precondition(height < Double.infinity.bitPattern, "the others do not know that something can go")
+        }
     }
 
     /// A mark stands in its queue, of `count` entries, with at most a fourteenth of them before it.

@@ -80,7 +80,11 @@ extension CacheEngine {
         into departures: inout EntryDepartures<Key, Value>
     ) -> InsertionOutcome? {
         let shard = lockShard(newcomer.hash)
-        defer { unlock(shard) }
+        // Whatever comes of it: an entry that was spared while room was collected can go again.
+        defer {
+            shard.pointee.publish()
+            unlock(shard)
+        }
         guard isUnchanged(finding, key, newcomer.hash, in: shard) else { return nil }
         let slot = finding.slot
         if let condition, !holds(condition, shard, slot) { return .changed }
@@ -102,7 +106,6 @@ extension CacheEngine {
             return nil
         }
         store(value, forKey: key, &newcomer, shard, slot, isInOrder: slot != 0, into: &departures)
-        shard.pointee.publish()
         return .stored
     }
 

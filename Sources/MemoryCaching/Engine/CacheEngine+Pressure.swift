@@ -98,15 +98,7 @@ extension CacheEngine: ReclaimableCache {
     @usableFromInline
     package func evict(bytes: Int, below height: Double) -> Int {
         removeExpired()
-        let before = entryCount
-        let freed = specialized(self, .evictLeast(bytes: bytes, height: height))
-        if hooks != nil, freed > 0 {
-            // Others insert and remove meanwhile.
-            let evicted = UInt32(clamping: max(1, before - entryCount))
-            let sum = evictedSinceDiscarding.load(ordering: .relaxed).addingReportingOverflow(evicted)
-            evictedSinceDiscarding.store(sum.overflow ? .max : sum.partialValue, ordering: .relaxed)
-        }
-        return freed
+        return specialized(self, .evictLeast(bytes: bytes, height: height))
     }
 
     /// Evicts entries, least worth first, until about `bytes` are free or the next one's height is above

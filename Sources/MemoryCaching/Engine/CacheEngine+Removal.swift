@@ -42,8 +42,8 @@ extension CacheEngine {
         return cost
     }
 
-    /// Removes the entry that stands at `slot` with `generation` if its content is gone; returns its cost. Nothing where
-    /// it has left already, or holds another value by now.
+    /// Removes the entry that stands at `slot` with `generation` if its content is gone; returns its cost. Nil where it
+    /// has left already, or holds another value by now.
     ///
     /// Who has a copy of the value and has found it so cannot show that the entry still holds it: what lies between the
     /// fields of a copy is not what lies there in the entry. (An existential that holds an object has two words without a
@@ -51,7 +51,7 @@ extension CacheEngine {
     @usableFromInline
     @inline(never)
     @discardableResult
-    func removeDiscarded(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32) -> Int {
+    func removeDiscarded(_ hash: UInt64, _ slot: UInt32, _ generation: UInt32) -> Int? {
         withUnsafeTemporaryAllocation(
             byteCount: MemoryLayout<Value>.size,
             alignment: MemoryLayout<Value>.alignment
@@ -59,20 +59,20 @@ extension CacheEngine {
             var shard = lockShard(hash)
             guard stands(slot, hash, generation, in: shard) else {
                 unlock(shard)
-                return 0
+                return nil
             }
             // It keeps what it refers to from being freed: so equal bits mean the same value later.
             let value = shard.pointee.storage.entries[Int(slot)].value
             withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) { bits.copyMemory(from: $0) }
             unlock(shard)
-            guard isDiscarded(value) else { return 0 }
+            guard isDiscarded(value) else { return nil }
             shard = lockShard(hash)
             let isSame =
                 stands(slot, hash, generation, in: shard)
                 && withUnsafeBytes(of: &shard.pointee.storage.entries[Int(slot)].value) { $0.elementsEqual(bits) }
             if isSame { return removeLocked(shard, slot, cause: .discarded) }
             unlock(shard)
-            return 0
+            return nil
         }
     }
 

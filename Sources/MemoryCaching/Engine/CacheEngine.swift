@@ -97,12 +97,10 @@ package final class CacheEngine<Key: Hashable, Value>: @unchecked Sendable {
     let insertionsSincePruning = Atomic<UInt32>(0)
     /// Who keeps the caches of the process within memory; nil where this one takes no part.
     @usableFromInline let governor: MemoryGovernor?
-    /// Where the search for dead ones, and that for content that nobody accesses, goes on.
+    /// Where the search for dead ones goes on.
     let pruningPlace = Atomic<UInt64>(0)
     /// From which shard those of equal price are counted. Two threads may count from the same; that does no harm.
-    @usableFromInline let evictionStart = Atomic<UInt32>(0)
-    /// About how many entries memory pressure has evicted since all were searched for content that nobody accesses.
-    let evictedSinceDiscarding = Atomic<UInt32>(.max)
+    @usableFromInline let evictionStart = Atomic<Int>(0)
     let settings: ForkSafeMutex<Settings>
     /// Performs work as whoever makes the engine has compiled it, for the key and the value that it has. One closure,
     /// because a second one would make each empty cache larger.

@@ -32,10 +32,9 @@ extension MemoryGovernor {
         // Asked for once, and then of whoever has sold: the others' change little meanwhile. A price takes a look at
         // every shard, and nobody's matters where there is one seller.
         var prices = all.count == 1 ? [0] : all.map { $0.latePrice(at: begin, clock: clock) }
+        var freed = 0
         var (moved, mostMoved) = (0, 0.0)
         state.withLock { $0.disturbances += 1 }
-        // Of content that nobody accesses the objects stay, and can be filled again.
-        var freed = discardUnusedContent(upTo: bytes)
         while freed < bytes, !sellers.isEmpty {
             guard let sale = chooseSeller(sellers, prices) else { break }
             let seller = sellers[sale.index]
@@ -232,15 +231,14 @@ extension MemoryGovernor {
         repeat { trimNow() } while state.withLock({ $0.isAtBrink }) && now() &- begin < 200_000_000
     }
 
-    /// Discards content that nobody accesses, in all caches, until about `needed` bytes are free, or all of it; returns
-    /// about how many bytes that freed.
-    func discardUnusedContent(upTo needed: Int = .max) -> Int {
+    /// Discards content that nobody accesses, in all caches; returns about how many bytes that freed.
+    func discardUnusedContent() -> Int {
         var freed = 0
-        for participant in participants() where freed < needed {
-            let missing = needed == .max ? .max : Int(min(Double(needed - freed) / participant.bytesPerCost, 0x1p60))
-            let bytes = ProcessEviction.run { participant.cache.discardUnusedContent(upTo: max(1, missing)) }.result
-            participant.figures.bytesReturned.saturatingAdd(bytes)
-            freed = freed.saturatingAdding(Int(min(Double(bytes) * participant.bytesPerCost, 1e18)))
+        for participant in participants() {
+            let (given, charged) = ProcessEviction.run { participant.cache.discardUnusedContent() }
+            participant.figures.bytesReturned.saturatingAdd(given)
+            let gone = Int(min(Double(given) * participant.bytesPerCost, 1e18))
+            freed = freed.saturatingAdding(gone - min(charged, gone))
         }
         return freed
     }

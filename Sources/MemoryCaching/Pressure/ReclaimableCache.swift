@@ -35,10 +35,8 @@ package protocol ReclaimableCache: AnyObject, Sendable {
     /// of the costs where some have; 0 and 0 where nothing can be said of the bytes that an entry takes.
     var holdings: (entries: Int, costs: Int) { get }
 
-    /// Discards content that nobody accesses (counter 0) until about `bytes` are free; returns about how many bytes of
-    /// ``holdings`` that freed. Where a search found too little, the next one for less than all of it, `Int.max`, comes
-    /// when as many entries as a sixteenth of those left have been evicted.
-    func discardUnusedContent(upTo bytes: Int) -> Int
+    /// Discards content that nobody accesses (counter 0); returns about how many bytes of ``holdings`` that freed.
+    func discardUnusedContent() -> Int
 
     /// Lets the kernel have memory that it could not take before; returns how many bytes. They are there until it takes
     /// them, and are no part of ``holdings``: nobody may count them as given back.
@@ -65,7 +63,7 @@ extension ReclaimableCache {
     package var holdings: (entries: Int, costs: Int) { (0, 0) }
 
     @usableFromInline
-    package func discardUnusedContent(upTo bytes: Int) -> Int { 0 }
+    package func discardUnusedContent() -> Int { 0 }
 
     @usableFromInline
     package func offerToKernel() -> Int { 0 }

@@ -111,7 +111,8 @@ extension CacheEngine {
             checkMark(mark, of: queues, isCostless ? held : UInt32(shard.pointee.storage.count) - held, in: view)
         }
         precondition(queued == shard.pointee.storage.count, "an entry is in no queue")
-        guard let published = shard.pointee.published else { return }
+        // In order of worth a shard may say so late: where nothing else can go, all are asked.
+        guard ordering == .reuse, let published = shard.pointee.published else { return }
         for cause in [RemovalCause.memoryPressure, .costLimit] where shard.pointee.leastHeight(for: cause) < .infinity {
             let height = published[Shard<Key, Value>.publishedPlace(of: 0, for: cause)].load(ordering: .relaxed)
             precondition(height < Double.infinity.bitPattern, "the others do not know that something can go")

@@ -122,7 +122,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Whether a value whose content has been discarded leaves the cache when it is looked up or swept; `true` by
     /// default. Matters only for values that conform to `DiscardableContent`.
     ///
-    /// When memory runs short the cache discards content that nobody accesses. A value that leaves it for another reason
+    /// When memory is said to run short, by a signal or because the process is about to reach its limit, the cache
+    /// discards content that nobody accesses. A value that leaves it for another reason, such as room for insertions,
     /// keeps its content, for whoever still has it; in `NSCache` it loses it.
     public var evictsValuesWithDiscardedContent: Bool {
         get { engine.evictsValuesWithDiscardedContent }

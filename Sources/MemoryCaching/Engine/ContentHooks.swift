@@ -18,7 +18,7 @@ package final class ContentHooks<Value>: @unchecked Sendable {
     @usableFromInline package let isDiscardable: (Value) -> Bool
     /// Whether the content is gone.
     @usableFromInline package let isDiscarded: (Value) -> Bool
-    /// Discards the content if nobody accesses it: under memory pressure, and in `NSCache` of what has left.
+    /// Discards the content if nobody accesses it: when memory is said to run short, and in `NSCache` of what has left.
     @usableFromInline package let discardIfPossible: (Value) -> Void
     /// Whether both are one object, where what leaves the cache loses its content: as in `NSCache`, for which an object
     /// that is set again has not left. nil where it keeps its content for whoever still has it.
